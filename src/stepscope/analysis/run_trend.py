@@ -23,6 +23,7 @@ _TIMES = 2.0
 _EVERY_LEAST = 2
 # Rows of a coarse clock are looked at together until this many of its ticks have passed.
 _TICKS = 40
+_SOME_TICKS = 20  # enough to tell rounding from scatter
 _MANY_BLOCKS, _LEAST_BLOCKS = 8, 4
 _CHANGES = frozenset({"two speeds", "jump", "drift"})
 _WORTH_A_WORD = 0.01  # of the time, that a slower stretch cost
@@ -148,6 +149,9 @@ def _seconds_trend(run: Run, rows: Ints) -> Trend | None:
         is_both = trend and together and trend.kind == together.kind == "jump" and trend.change * together.change > 0
         # Single rows say more exactly since when; their levels are the ticks of the clock.
         return together._replace(since=trend.since) if is_both and trend and together else together
+    if trend is not None and trend.kind == "scatter" and ticks >= _LEAST_BLOCKS * _SOME_TICKS:
+        together = find_trend(*_blocks(run, rows, max(_SOME_TICKS, ticks // _MANY_BLOCKS)))
+        return together if together is not None and together.kind == "steady" else trend
     if trend is None or trend.kind not in _CHANGES or not is_in_ticks:
         return trend
     apart = abs(trend.last - trend.first) * float(median(steps.span[rows]))

@@ -6,6 +6,7 @@ ratios (logarithms), so that the same rules serve seconds a step and rates a sec
 
 from __future__ import annotations
 
+import math
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -25,6 +26,8 @@ _GAP = 1.35
 _WIDER = 1.4
 _LEAST_EACH = 2
 _LEAST_SHARE = 0.1
+# Rows in turn: how many turns there are at least, how far apart the two kinds are, how unlikely it is by chance.
+_LEAST_TURNS, _MOST_IN_TURN, _LEAST_RATIO, _BY_CHANCE = 4, 12, 1.15, 1_000
 # Values this many times the median or more are far off, if they are few.
 _FAR = 1.4
 _MOSTLY = 0.8
@@ -85,6 +88,7 @@ def find_trend(values: Floats, steps: Ints, *, is_high_slow: bool = True) -> Tre
     return (
         _jump(plain, level, first_steps)
         or _two_speeds(plain, values, steps, is_high_slow=is_high_slow)
+        or _in_turn(plain, values, steps, is_high_slow=is_high_slow)
         or _drift(plain, level, values, first_steps)
         or plain._replace(kind="steady" if plain.within <= 0.1 else "scatter")
     )
@@ -153,8 +157,32 @@ def _two_speeds(plain: Trend, values: Floats, steps: Ints, *, is_high_slow: bool
     is_clear = gaps[at - 1] >= np.log(_GAP) and gaps[at - 1] > _WIDER * inner
     if few < max(_LEAST_EACH, _LEAST_SHARE * num) or not is_clear:
         return None
-    rare_is_upper = num - at < at or (num - at == at and is_high_slow)
-    rare, usual = (order[at:], order[:at]) if rare_is_upper else (order[:at], order[at:])
+    return _of_two(plain, values, steps, (order[:at], order[at:]), is_high_slow=is_high_slow)
+
+
+def _in_turn(plain: Trend, values: Floats, steps: Ints, *, is_high_slow: bool) -> Trend | None:
+    """Rows of two kinds that are not far apart but come in turn: every second, or every n-th, is another."""
+    num = len(values)
+    for every in range(2, min(_MOST_IN_TURN, num // _LEAST_TURNS) + 1):
+        for offset in range(every):
+            own = np.arange(offset, num, every)
+            others = np.setdiff1d(np.arange(num), own)
+            if len(own) < _LEAST_TURNS or math.comb(num, len(own)) < _BY_CHANCE * every:
+                continue
+            is_upper = bool(values[own].min() > values[others].max())
+            is_apart = is_upper or bool(values[own].max() < values[others].min())
+            ratio = float(median(values[own])) / float(median(values[others]))
+            if is_apart and abs(np.log(ratio)) >= np.log(_LEAST_RATIO):
+                parts = (others, own) if is_upper else (own, others)
+                return _of_two(plain, values, steps, parts, is_high_slow=is_high_slow)
+    return None
+
+
+def _of_two(plain: Trend, values: Floats, steps: Ints, parts: tuple[Ints, Ints], *, is_high_slow: bool) -> Trend:
+    """The trend of rows of two kinds, those of the lower values and those of the higher."""
+    lower, upper = parts
+    rare_is_upper = len(upper) < len(lower) or (len(upper) == len(lower) and is_high_slow)
+    rare, usual = (upper, lower) if rare_is_upper else (lower, upper)
     first, last = float(median(values[usual])), float(median(values[rare]))
     return plain._replace(
         kind="two speeds",

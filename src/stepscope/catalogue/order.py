@@ -216,6 +216,7 @@ ORDER: list[tuple[str, list[str]]] = [
     ("jsonl_elapsed", []),
     ("jsonl_stamp", []),
     ("jsonl_untimed", []),
+    ("kaldi", ["% complete)", "Training will run for "]),
     ("keras_epochs", ["/sample", "Epoch ", "Train on ", "loss: ", "saving model to ", "us/step"]),
     (
         "lerobot",
@@ -265,6 +266,15 @@ ORDER: list[tuple[str, list[str]]] = [
             "Time to instantiate model: ",
             "Total parameters: ",
             "checkpoint",
+        ],
+    ),
+    (
+        "llama_cpp",
+        [
+            "main: begin training",
+            "save_checkpoint_file: saving to ",
+            "save_checkpoint_lora_file: saving to ",
+            "train_opt_callback: iter=",
         ],
     ),
     ("llama_factory", ["\", \"remaining_time\": \"", "{\"current_steps\": "]),

@@ -12,8 +12,9 @@ FORMAT = Format(
     lines=(
         Line(
             "step",
-            rf"(?P<step>\d+):\s+(?:learn:? (?P<loss>{_NUMBER})\s+)?{_TEST}"
-            rf"(?:best(?:Test)?:? {_NUMBER}(?: *\(\d+\))?\s+)?total: (?P<elapsed_clock>{_SPAN})\s+remaining: {_SPAN}",
+            rf"(?P<step>\d+):\s+(?:learn:? (?P<loss>{_NUMBER})\s*)?{_TEST}"
+            rf"(?:best(?:Test)?:? {_NUMBER}(?: *\(\d+\))?\s*)?(?:passed: [\d.]+ ?\w+\s+)?"
+            rf"total: (?P<elapsed_clock>{_SPAN})\s+remaining: {_SPAN}",
         ),
         Line("fact", r"Learning rate set to (?P<learning_rate>[\d.e-]+)"),
         Line("chatter", r"Stopped by overfitting detector|bestTest = |bestIteration = |Shrink model to first \d+ iter"),
@@ -37,6 +38,12 @@ FORMAT = Format(
             "12:\tlearn: 0.5512331\ttest: 0.5611207\tbest: 0.5611207 (12)\ttotal: 612ms\tremaining: 46.5s",
             "step",
             {"step": 12, "loss": 0.5512331, "val_loss": 0.5611207},
+        ),
+        # Up to 0.7 it printed the time of the round, right behind the scores.
+        Sample(
+            "3:\tlearn 0.6035384363passed: 11.2 sec\ttotal: 1m 4s\tremaining: 17m 2s",
+            "step",
+            {"step": 3, "loss": 0.6035384363},
         ),
         Sample("0:\tlearn: 0.6712\ttotal: 58.1ms\tremaining: 58.1s", "step", {"step": 0, "val_loss": None}),
         Sample(

@@ -16,6 +16,8 @@ FORMAT = Format(
     title="Keras",
     url="https://github.com/keras-team/keras",
     lines=(
+        # Of a few whole seconds, the rounded time of a step says more.
+        Line("step", rf"(?P<batches>\d+)/(?P=batches) (?:\[=+\] -|━+) [1-4]s (?P<dur_ms>\d{{2,}})ms/step{_LOSS}"),
         # Before 2.0.7 there is no time per step.
         Line("step", rf"{_EPOCH}\[=+\] - (?P<dur_s>[1-9]\d*)s(?:{_RATE})?{_LOSS}"),
         # Keras 3 shows a full bar with "0s" to go first, and the time it took once validation is over.
@@ -33,10 +35,13 @@ FORMAT = Format(
         ),
         # An epoch of less than half a second has only the rounded time of a step.
         Line("step", rf"(?P<batches>\d+)/(?P=batches) \[=+\] - 0s (?P<dur_ms>\d+)ms/step{_LOSS}"),
-        Line("fact", r"Epoch (?P<epoch>\d+)/(?P<epochs>\d+)(?=\s*$|\[)"),
+        # fit() begins: it counts from 1, and each call is a training of its own.
+        Line("start", r"Epoch (?P<epoch>0*1)/(?P<epochs>\d+)(?=\s*$|\[)"),
+        Line("fact", r"Epoch (?P<epoch>(?!0*1/)\d+)/(?P<epochs>\d+)(?=\s*$|\[)"),
         Line("checkpoint", r"Epoch \d+: (?:\w+ improved from \S+ to \S+, )?saving model to (?P<path>.+)"),
         Line("chatter", r"Epoch \d+: (?:\w+ did not improve|early stopping|\w+ reducing learning rate)"),
-        Line("chatter", r"\d+/(?:\d+|Unknown) \[[=>.]+\]? - ETA: (?!.{0,400}Killed$)"),
+        Line("fact", r"(?P<bar_batch>\d+)/(?P<bar_batches>\d+) \[=*>\.*\]? - ETA: (?P<bar_left>\d[\d:]*s?)"),
+        Line("chatter", r"\d+/(?:\d+ \[=+\]?|Unknown \[[=>.]+\]?) - ETA: "),
         Line("chatter", r"(?!(\d+)/\1 ━+ [1-9])\d+/\d+ [━╸╺─]+ \d[\d:]*s \d+(?:us|ms|s)/step"),
         Line("chatter", r"\d+/\d+ \[=+\] - \d+s \d+(?:us|ms|s)/step\s*$"),  # predict() and downloads
         Line("chatter", r"[IWE] (?:tensorflow|external|0000 00:00:)|(?:WARNING|INFO):tensorflow:"),
@@ -51,7 +56,7 @@ FORMAT = Format(
         "is a batch; it is printed once, when the epoch is over. Until then the bar shows an ETA for this epoch alone, "
         "without validation; ms/step leaves the first step out.",
     ),
-    layout=Layout(first_step=1, first_epoch=1),
+    layout=Layout(first_step=1, first_epoch=1, epochs_follow=True),
     samples=(
         Sample(
             "250/250 [==============================] - 871s 3s/step - loss: 1.2071 - accuracy: 0.5916 - val_loss: 1.1",
@@ -59,7 +64,9 @@ FORMAT = Format(
             {"batches": 250, "per_steps": 250, "dur_s": 871, "loss": 1.2071},
         ),
         Sample(
-            "80/80 [==============================] - 4s 51ms/step - accuracy: 0.5 - loss: 0.7", "step", {"loss": 0.7}
+            "80/80 [==============================] - 4s 51ms/step - accuracy: 0.5 - loss: 0.7",
+            "step",
+            {"batches": 80, "dur_ms": 51.0, "loss": 0.7},
         ),
         Sample(
             "250/250 ━━━━━━━━━━━━━━━━━━━━ 12s 44ms/step - accuracy: 0.71 - loss: 0.9031 - val_loss: 0.88",
@@ -79,12 +86,17 @@ FORMAT = Format(
             "step",
             {"batches": 64, "per_steps": 64, "dur_ms": 412, "loss": 2.41},
         ),
+        Sample("Epoch 1/12", "start", {"epoch": 1, "epochs": 12}),
         Sample("Epoch 3/12", "fact", {"epoch": 3, "epochs": 12}),
         Sample("Epoch 8/10[======>.......................] - ETA: 12s", "fact", {"epoch": 8, "epochs": 10}),
         Sample("Epoch 3: val_loss improved from 0.41 to 0.40, saving model to a.h5", "checkpoint", {"path": "a.h5"}),
         Sample("Epoch 00003: saving model to ckpt/03.keras", "checkpoint", {"path": "ckpt/03.keras"}),
         Sample("Epoch 4: val_loss did not improve from 0.40", "chatter"),
-        Sample("12/250 [>.............................] - ETA: 5:12 - loss: 2.4011", "chatter"),
+        Sample(
+            "12/250 [>.............................] - ETA: 5:12 - loss: 2.4011",
+            "fact",
+            {"bar_batch": 12, "bar_batches": 250},
+        ),
         Sample("250/250 [==============================] - ETA: 0s - loss: 1.2071", "chatter"),
         Sample("12/250 ━━━━━━━━━━━━━━━━━━━━ 11s 46ms/step - loss: 2.4011", "chatter"),
         Sample("250/250 ━━━━━━━━━━━━━━━━━━━━ 0s 44ms/step - loss: 0.9031", "chatter"),

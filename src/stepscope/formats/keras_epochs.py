@@ -24,7 +24,7 @@ FORMAT = Format(
         Line("start", r"Train on (?P<training_samples>\d+) samples(?:, validate on \d+ samples)?\s*$"),
         Line("checkpoint", r"Epoch \d+: (?:\w+ improved from \S+ to \S+, )?saving model to (?P<path>.+)", weak=True),
         Line("chatter", r"Epoch \d+: (?:\w+ did not improve|early stopping|\w+ reducing learning rate)", weak=True),
-        Line("chatter", r"\d+/\d+ \[[=>.]+\]? - ETA: (?!.{0,400}Killed$)", weak=True),
+        Line("chatter", r"\d+/\d+ \[[=>.]+\]? - ETA: ", weak=True),
     ),
     clock=Clock(
         covers="step",

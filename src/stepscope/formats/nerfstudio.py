@@ -9,7 +9,7 @@ FORMAT = Format(
         Line(
             "step",
             r"(?P<step>\d+) \((?P<percent>[\d.]+)%\) +(?:(?P<dur_ms>[\d.]+) ms|(?P<dur_clock>\d+ s, [\d.]+ ms)) +"
-            r"(?:\d+ (?:d|h|m|s),? ?){1,4} +[\d.]+ [KMB]?(?:\s|$)",
+            r"(?:[\d.]+ (?:d|h|ms?|s),? ?){1,4} +[\d.]+ [KMB]?(?:\s|$)",
         ),
         Line("chatter", r"Step \(% Done\) +Train Iter \(time\)|-{40,}\s*$"),
         Line("checkpoint", r"Saving checkpoints? to:? (?P<path>\S+)"),
@@ -32,6 +32,11 @@ FORMAT = Format(
             "9120 (30.40%)       3 s, 120.500 ms      18 h, 5 m, 9 s       210.40 K",
             "step",
             {"step": 9120, "percent": 30.4, "dur_ms": None},
+        ),
+        Sample(
+            "4810 (96.20%)       43.140 ms            8 s, 196.600 ms      14.86 M",
+            "step",
+            {"step": 4810, "dur_ms": 43.14},
         ),
         Sample("38110 (127.03%)     611.020 ms           20 h, 3 m, 9 s       42.10 K", "step", {"step": 38110}),
         Sample("Step (% Done)       Train Iter (time)    ETA (time)           Train Rays / Sec", "chatter"),

@@ -15,6 +15,8 @@ FORMAT = Format(
             rf"\[(?P<step>\d+)\]\s+{_WATCHED}[\w.]{{1,60}}-[\w@.-]{{1,60}}:(?P<loss>{_NUMBER})(?:\+{_NUMBER})?"
             rf"(?:\s+{_SCORE})*\s*$",
         ),
+        # Its own program names the time of day, and without watched sets nothing else.
+        Line("step", r"\[(?P<stamp>\d\d:\d\d:\d\d)\] +\[(?P<step>\d+)\](?:\s+\S{1,60}-\S{1,60}:[-+.\w]+)*\s*$"),
         Line(
             "chatter",
             r"Will train until [\w.-]{1,60}-[\w@.-]{1,60} hasn't improved in \d+ rounds|Stopping\. Best iteration:",
@@ -40,6 +42,8 @@ FORMAT = Format(
         Sample("[0]\ttrain-auc:0.70312+0.00211\ttest-auc:0.69871+0.01035", "step", {"step": 0, "val_loss": 0.69871}),
         Sample("[7]\ttrain-mlogloss:1.0412", "step", {"step": 7, "loss": 1.0412, "val_loss": None}),
         Sample("[300] validation_0-ndcg@10:0.41", "step", {"step": 300, "val_loss": 0.41}),
+        Sample("[10:21:07] [12]", "step", {"step": 12}),
+        Sample("[10:21:07] [12]\ttest-error:0.31", "step", {"step": 12}),
         Sample("Stopping. Best iteration:", "chatter"),
         Sample("src/tree/updater_prune.cc:74: tree pruning end, 1 roots, 12 extra nodes", "chatter"),
         Sample("[12]\ttrain-rmse:0.50311\tvalid-rm", None),  # cut mid-write

@@ -43,6 +43,15 @@ run-normal = Eine normale Iteration dauert { $duration } (90 % liegen bei { $sp
 run-present = Derzeit dauert eine Iteration { $duration }.
 run-normal-one = Eine normale Iteration dauert { $duration }.
 run-tokens = { $tokens } Tokens/s.
+run-before = Im Training davor dauerte eine { $duration }: Dieses ist { $share } { $pace ->
+    [slower] langsamer
+   *[faster] schneller
+  }.
+run-before-times = Im Training davor dauerte eine { $duration }: Dieses ist um den Faktor { $factor } { $pace ->
+    [slower] langsamer
+   *[faster] schneller
+  }.
+run-before-same = Im Training davor dauerte eine etwa genauso lang: { $duration }.
 run-regimes = Das Tempo hat sich geändert: { $levels }.
 run-level = { $duration } ab Iteration { $step }
 run-evaluations-inside = Die Evaluierungen sind darin enthalten: Eine Zeile umfasst die Iterationen vor ihr samt Evaluierung und nennt keine Zeit für sie allein.
@@ -220,6 +229,7 @@ rough-bar = Noch etwa { $duration } bis zum Ende dieses Fortschrittsbalkens, der
 rough-few = Noch etwa { $duration } bei diesem Tempo{ $range }: eine grobe Schätzung aus sehr wenigen Zeilen.
 rough-first = Noch etwa { $duration }, wenn alle Iterationen so lange dauern wie diese erste{ $range }. Sie enthält das Warm-up, daher ist die Schätzung grob.
 finish-none = Keine Endzeit: { $reason }
+finish-none-rough = Noch keine genauere Schätzung: { $reason }
 finish-rate = Bei derzeit { $duration } pro Iteration dauern die nächsten 1.000 Iterationen { $thousand }.
 finish-rate-evaluations = Bei derzeit { $duration } pro Iteration dauern die nächsten 1.000 Iterationen { $thousand }, { $count ->
         [one] eine Evaluierung

@@ -45,6 +45,15 @@ run-normal = A normal iteration takes { $duration } (90% take { $span }).
 run-present = Currently an iteration takes { $duration }.
 run-normal-one = A normal iteration takes { $duration }.
 run-tokens = { $tokens } tokens/s.
+run-before = The training before it took { $duration } per iteration: this one is { $share } { $pace ->
+    [slower] slower
+   *[faster] faster
+  }.
+run-before-times = The training before it took { $duration } per iteration: this one is { $factor } times { $pace ->
+    [slower] slower
+   *[faster] faster
+  }.
+run-before-same = The training before it took about as long, { $duration } per iteration.
 run-regimes = The speed changed: { $levels }.
 run-level = { $duration } from iteration { $step }
 run-evaluations-inside = That includes the evaluations: a line covers the iterations before it and its evaluation, and does not time them apart.
@@ -222,6 +231,7 @@ rough-bar = About { $duration } left on this progress bar, which may cover only 
 rough-few = About { $duration } left at this speed{ $range }: a rough estimate from very few lines.
 rough-first = About { $duration } left if every iteration took as long as this first one{ $range }. It includes start-up, so the estimate is rough.
 finish-none = No finish time: { $reason }
+finish-none-rough = No better estimate yet: { $reason }
 finish-rate = At the current { $duration } per iteration, the next 1,000 will take { $thousand }.
 finish-rate-evaluations = At the current { $duration } per iteration, the next 1,000 will take { $thousand }, including { $count ->
         [one] one evaluation

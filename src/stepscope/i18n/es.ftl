@@ -43,6 +43,15 @@ run-normal = Una iteración normal tarda { $duration } (el 90 % tarda { $span }
 run-present = Ahora una iteración tarda { $duration }.
 run-normal-one = Una iteración normal tarda { $duration }.
 run-tokens = { $tokens } tokens/s.
+run-before = En el entrenamiento anterior tardaba { $duration }: este es un { $share } más { $pace ->
+    [slower] lento
+   *[faster] rápido
+  }.
+run-before-times = En el entrenamiento anterior tardaba { $duration }: este es { $factor } veces más { $pace ->
+    [slower] lento
+   *[faster] rápido
+  }.
+run-before-same = En el entrenamiento anterior tardaba casi lo mismo: { $duration }.
 run-regimes = La velocidad cambió: { $levels }.
 run-level = { $duration } desde la iteración { $step }
 run-evaluations-inside = Incluye las evaluaciones: cada línea abarca las iteraciones anteriores y su evaluación, y no da el tiempo de cada parte.
@@ -220,6 +229,7 @@ rough-bar = Tiempo restante aproximado de esta barra de progreso, que puede ser 
 rough-few = Tiempo restante aproximado a esta velocidad: { $duration }{ $range }. Son muy pocas líneas para una estimación mejor.
 rough-first = Tiempo restante aproximado si todas las iteraciones tardan como esta primera: { $duration }{ $range }. Incluye el calentamiento, así que la estimación es poco precisa.
 finish-none = Sin hora de fin: { $reason }
+finish-none-rough = Aún no hay una estimación mejor: { $reason }
 finish-rate = A { $duration } por iteración, como ahora, las próximas 1000 tardarán { $thousand }.
 finish-rate-evaluations = A { $duration } por iteración, como ahora, las próximas 1000 tardarán { $thousand }, { $count ->
         [one] incluida una evaluación

@@ -43,6 +43,15 @@ run-normal = Une itération normale dure { $duration } (90 % durent { $span }).
 run-present = Actuellement, une itération dure { $duration }.
 run-normal-one = Une itération normale dure { $duration }.
 run-tokens = { $tokens } tokens/s.
+run-before = Dans l’entraînement précédent, elle durait { $duration } : dans celui-ci, elle dure { $share } { $pace ->
+    [slower] de plus
+   *[faster] de moins
+  }.
+run-before-times = Dans l’entraînement précédent, elle durait { $duration } : celui-ci est { $factor } fois plus { $pace ->
+    [slower] lent
+   *[faster] rapide
+  }.
+run-before-same = Dans l’entraînement précédent, elle durait à peu près autant : { $duration }.
 run-regimes = La vitesse a changé : { $levels }.
 run-level = { $duration } à partir de l’itération { $step }
 run-evaluations-inside = Les évaluations y sont comprises : une ligne couvre les itérations qui la précèdent et leur évaluation, sans en séparer les durées.
@@ -220,6 +229,7 @@ rough-bar = Temps restant sur cette barre de progression, qui ne couvre peut-êt
 rough-few = Temps restant à cette vitesse : environ { $duration }{ $range }. C’est une estimation grossière, sur très peu de lignes.
 rough-first = Temps restant si toutes les itérations durent autant que cette première : environ { $duration }{ $range }. Elle comprend le préchauffage, l’estimation est donc grossière.
 finish-none = Pas d’heure de fin : { $reason }
+finish-none-rough = Pas encore d’estimation plus fiable : { $reason }
 finish-rate = Au rythme actuel de { $duration } par itération, les 1 000 prochaines prendront { $thousand }.
 finish-rate-evaluations = Au rythme actuel de { $duration } par itération, les 1 000 prochaines prendront { $thousand }, { $count ->
         [one] une évaluation comprise

@@ -28,6 +28,9 @@ _LOSS = (
 _WITH_LOSS = {"tqdm", "bare"}
 _EPOCH_WORD = re.compile(r"(?i)(?:epochs?|ep)\W*$")
 _CLOCK_SURE, _CLOCK_AGREES = 0.8, 0.9
+_WITH_REST = {"tqdm", "bare"}
+# A bar's rest may follow its last steps, and the first steps may be slow: only a rest this far off is another clock's.
+_FAR, _FEW = 3.0, 100
 _NEAR = 1.35
 _MANY_TOTALS = 8
 _LOOKED_AT = 40  # runs of a bar: the others are like them
@@ -48,6 +51,8 @@ def bar_format(reading: BarReading, name: str) -> Format | None:
     is_inside = _evaluation_within(reading)
     batches = _validation_inside(reading)
     restarts = len(series.runs) > 1
+    if (counted_on := _counted_on(series)) is not None:
+        return _by_rest(reading, counted_on, name)
     step = Line("step", _step_pattern(series, epoch, batches, restarts=restarts))
     sample = next((bar for bar in reversed(series.bars) if step.regex.match(_text(bar))), None)
     if sample is None:
@@ -73,6 +78,37 @@ def bar_format(reading: BarReading, name: str) -> Format | None:
             bars_show_ends=epoch is None and restarts and shows_ends_only(series),
         ),
         inferred=_inferred(reading, epoch, restarts=restarts),
+    )
+
+
+def _counted_on(series: BarSeries) -> Bar | None:
+    """The only line of a bar whose clock began long after its count, by the time it says is left; else None.
+
+    A resumed training counts on from where it was, and the clock of its bar begins again.
+    """
+    bar = series.bars[0]
+    if len(series.bars) > 1 or bar.style not in _WITH_REST or not (bar.left_s and 0 < bar.n < bar.total):
+        return None
+    expected_s = bar.elapsed_s / bar.n * (bar.total - bar.n)
+    return bar if bar.n > _FEW and bar.left_s > _FAR * expected_s else None
+
+
+def _by_rest(reading: BarReading, bar: Bar, name: str) -> Format:
+    """The format of a bar that is timed by what it says is left, as its clock does not belong to its count."""
+    series = reading.training
+    label = _label_pattern(series, None)
+    count = rf"(?P<step>[1-9]\d*)/(?P<total>{bar.total})"
+    drawn = bar_pattern(bar.style, share=SHARE, count=count, clock=CLOCK) + rf"(?P<left_clock>{CLOCK})"
+    text = _text(bar).replace("<?", f"<{_clock(bar.left_s or 0.0)}")
+    return Format(
+        name=name,
+        title=name,
+        url="",
+        lines=(Line("step", (rf"{label}\s*" if label else r"^") + drawn),),
+        samples=(Sample(text, "step"),),
+        clock=Clock(covers="step", includes=("data", "logging", "evaluation", "checkpoint"), note=""),
+        layout=Layout(first_step=1),
+        inferred=_inferred(reading, None, restarts=False),
     )
 
 

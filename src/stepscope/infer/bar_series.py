@@ -21,6 +21,7 @@ _SURE = {"loss": 0.95, "label": 0.85, "between": 0.85, "trainer": 0.7, "alone": 
 _MOSTLY_BARS = 0.5
 # Of a few pasted lines, the rest may be a question in words: a bar among them is what is asked about.
 _EXCERPT_LINES, _BRIEF_S = 80, 60.0
+_ALL_BUT_FULL = 99
 _FIGURES_ON_LABEL = 2
 _WIDEST = 1000  # characters of a line that are looked at
 _REDRAWN_LINES = 2
@@ -94,9 +95,10 @@ def read_bars(bars: Sequence[Bar], lines: Sequence[str]) -> BarReading | None:
     num_lines = sum(1 for line in lines if line.strip())
     series = _sort(bars)
     # One bar that the log consists of may be the training's; one of many that nothing is known of is not.
-    is_all = len(bars) > _MOSTLY_BARS * num_lines or (num_lines <= _EXCERPT_LINES and _asked_about(series) is not None)
+    asked = _asked_about(series) if num_lines <= _EXCERPT_LINES else None
+    is_all = len(bars) > _MOSTLY_BARS * num_lines or asked is not None
     is_all = is_all and sum(not one.skeleton for one in series) == 1
-    judged = [_judge(_with_heading(one, lines, shown), losses, is_all=is_all) for one in series]
+    judged = [_judge(_with_heading(one, lines, shown), losses, is_all=is_all or one is asked) for one in series]
     judged = [
         one._replace(role="evaluation", is_named=False) if _is_of_results(one, lines, losses) else one for one in judged
     ]
@@ -119,6 +121,9 @@ def read_bars(bars: Sequence[Bar], lines: Sequence[str]) -> BarReading | None:
 def _asked_about(series: Sequence[BarSeries]) -> BarSeries | None:
     """The one bar of an excerpt that goes on or took long; None where none or several do."""
     found = [one for one in series if one.role not in {"evaluation", "preparation"} and _takes_long(one)]
+    if len(found) > 1:  # one that was all but full when the next began is over
+        latest = max(one.last for one in found)
+        found = [one for one in found if one.last == latest or one.runs[-1][-1].share < _ALL_BUT_FULL]
     return found[0] if len(found) == 1 else None
 
 

@@ -29,6 +29,8 @@ from stepscope.infer.time_figures import (
 )
 from stepscope.lines.format import Covers, Line
 
+# A clock that shows so many times what the steps took did not begin with them.
+_DAY_S, _NOT_SINCE = 86_400, 20.0
 Bools = npt.NDArray[np.bool_]
 # How sure a reading is, by what supports it. Evidence of another kind inside the log settles it nearly; a printed
 # unit leaves open what the figure covers; a bare number of a likely size leaves open both.
@@ -155,7 +157,9 @@ def _by_use(columns: list[TimeColumn], rows: StepLines) -> tuple[list[TimeColumn
     running = [
         column
         for column in columns
-        if "clock" in column.readings and is_running(column.values, rows.resets) and not _only_grows(column, rows)
+        if "clock" in column.readings
+        and is_running(column.values, rows.resets, is_clock=column.readings == ("clock",))
+        and not _only_grows(column, rows)
     ]
     rates = [column for column in columns if column.readings == ("rate",)]
     figures = [
@@ -439,6 +443,8 @@ def _running_clock(column: TimeColumn, rows: StepLines, evidence: list[tuple[Rea
     if pace is None or not _PACES[0] < pace < _PACES[1]:
         return None
     says_so = bool(set(column.field.key.replace("_", " ").split()) & RUNNING_WORDS)
+    if not says_so and column.readings == ("clock",) and _is_time_of_day(column, rows, pace):
+        return Choice("stamp", Meaning(column, "clock", 1.0, "unit", 0.8, pace), "unit", 0.8)
     if column.unit_s is not None:
         sure = 0.9 if says_so or column.field.kind != "number" else 0.8
         return Choice("cumulative", Meaning(column, "clock", column.unit_s, "unit", sure, pace), "unit", sure)
@@ -451,6 +457,12 @@ def _running_clock(column: TimeColumn, rows: StepLines, evidence: list[tuple[Rea
     reason: Reason = "name" if unit == 1.0 else "amounts"
     sure = CONFIDENCE[reason] if says_so else CONFIDENCE["size"]
     return Choice("cumulative", Meaning(column, "clock", unit, reason, sure, pace * unit), reason, sure)
+
+
+def _is_time_of_day(column: TimeColumn, rows: StepLines, pace: float) -> bool:
+    """Whether a clock cannot have begun with the first step: it shows far more than the steps before it took."""
+    known = column.values[np.isfinite(column.values)]
+    return bool(known[-1] < _DAY_S and known[0] > _NOT_SINCE * pace * max(1.0, float(rows.steps[0])))
 
 
 def _plausible_unit(column: TimeColumn, rows: StepLines) -> float:

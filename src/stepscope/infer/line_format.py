@@ -259,6 +259,8 @@ def _time_group(clock: Choice, meaning: Meaning) -> str:
         return "samples_per_s"
     if meaning.reading == "rate":
         return MEAN_RATE if clock.covers == "cumulative" else "it_per_s"
+    if clock.covers == "stamp":
+        return "stamp"
     stem = "elapsed" if meaning.reading == "clock" else "dur"
     if meaning.column.field.kind != "number":
         return f"{stem}_clock"

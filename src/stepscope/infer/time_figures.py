@@ -102,6 +102,8 @@ _PART_WORDS = frozenset(
 COST = re.compile(r"(?:(?:train(?:ing)?|avg|average|mean|total|current)[_ ])?cost")
 _LEFT_WORDS = frozenset(["eta", "remaining", "left", "remain", "expected"])
 _MEAN_WORDS = frozenset(["avg", "average", "mean", "running", "smoothed"])
+# Hours and minutes that never fall over so many rows, and are so many times what they rise by, are no durations.
+_LEAST_RISING, _FAR_ON = 4, 4.0
 RUNNING_WORDS = frozenset(["elapsed", "total", "cumulative", "wall", "walltime", "since", "runtime", "clock"])
 _COUNTED = r"(?:its?|iters?|iterations?|steps?|batch(?:es)?|updates?|b|ups)"
 _RATE_UNIT = re.compile(rf"{_COUNTED}/s(?:ec(?:ond)?s?)?$")
@@ -233,7 +235,21 @@ def _column(index: int, field: Field, before: str, values: Floats) -> TimeColumn
         return None
     if field.kind == "number" and stated is not None and not words & _TIME_WORDS and not unit:
         return None
+    if field.kind == "clock" and only_rises(values):
+        return TimeColumn(index, field, ("clock",), stated, values, is_mean)
     return TimeColumn(index, field, ("step", "interval", "clock"), stated, values, is_mean)
+
+
+def only_rises(values: Floats) -> bool:
+    """Whether hours and minutes, as a clock shows them, never fall: durations rise and fall, the time of day does not.
+
+    What they rise by is then small beside what they are; durations that double from row to row may be durations.
+    """
+    known = values[np.isfinite(values)]
+    moves = np.diff(known)
+    if len(known) < _LEAST_RISING or (moves < 0).any() or (moves > 0).sum() < _LEAST_RISING - 1:
+        return False
+    return bool(known.min() > _FAR_ON * float(median(moves[moves > 0])))
 
 
 def _stated_unit(field: Field, words: set[str]) -> float | None:
@@ -253,11 +269,13 @@ def _stated_unit(field: Field, words: set[str]) -> float | None:
     return None
 
 
-def is_running(values: Floats, resets: npt.NDArray[np.bool_]) -> bool:
-    """Whether a figure only grows, except where it may start again."""
+def is_running(values: Floats, resets: npt.NDArray[np.bool_], *, is_clock: bool = False) -> bool:
+    """Whether a figure only grows, except where it may start again. `is_clock`: it is printed as a clock shows it."""
     known = values[np.isfinite(values)]
     if len(known) < 4:
         return False
+    if is_clock and only_rises(values):
+        return True
     steps = np.diff(values)
     usable = np.isfinite(steps) & ~resets
     falls = usable & (steps < 0)

@@ -16,6 +16,7 @@ from stepscope.columns.statistics import median
 from stepscope.core.message import Message, say
 from stepscope.core.redact import redact
 from stepscope.core.units import NS
+from stepscope.infer.time_figures import only_rises
 from stepscope.infer.words import (
     CLOCKS,
     RATES,
@@ -51,6 +52,8 @@ _UNTIMED_SURE = 0.5
 # Timestamps decide where one reading is this near to them (a log of the ratio) and the others are twice as far.
 _AGREES = 0.15
 _TICKS = 3.0  # seconds between two lines: timestamps mostly count whole ones
+# A clock that shows so many times what the steps took did not begin with them.
+_DAY_S, _NOT_SINCE = 86_400, 20.0
 _Reading = Literal["step", "sum", "clock"]
 _UNIT_NAMES = {1e-3: "ms", 1.0: "s", 60.0: "min", 3600.0: "h"}
 
@@ -272,6 +275,8 @@ def _group(kind: TimeKind, unit_s: float, meaning: _Meaning) -> str | None:
         return CLOCK_LEFT
     if kind in RATES:
         return "it_per_s" if meaning.covers in {"step", "window"} and not meaning.is_sum else None
+    if meaning.covers == "stamp":
+        return "stamp"
     is_clock = meaning.covers == "cumulative" and not meaning.is_mean
     group = f"{'elapsed' if is_clock else 'dur'}_{'clock' if kind in CLOCKS else _UNIT_NAMES[unit_s]}"
     return None if group == "dur_h" else group
@@ -315,6 +320,8 @@ def _meaning(kind: TimeKind, values: np.ndarray, steps: np.ndarray, *, is_one_ea
     """What a time covers; None where it may be one step's or that of all since the line before."""
     if kind in {"at", "between"} or _is_running(values, steps):
         return _Meaning("cumulative", 0.9)
+    if kind in CLOCKS and only_rises(values):
+        return _Meaning("stamp" if _is_time_of_day(values, steps) else "cumulative", 0.85)
     if kind == "left":
         return _Meaning("step", 0.7)  # a mean since the start of the bar
     if kind in RATES:
@@ -329,6 +336,15 @@ def _meaning(kind: TimeKind, values: np.ndarray, steps: np.ndarray, *, is_one_ea
     if spacing >= _SPACED and usual >= _LONG_S:
         return _Meaning("window", 0.7, is_sum=True)
     return None
+
+
+def _is_time_of_day(values: np.ndarray, steps: np.ndarray) -> bool:
+    """Whether a clock cannot have begun with the first step: it shows far more than the steps before it took."""
+    moved = float(steps[-1] - steps[0])
+    if moved <= 0 or values[-1] >= _DAY_S:
+        return False
+    since = float(values[-1] - values[0]) / moved * max(1.0, float(steps[0]))
+    return bool(values[0] > _NOT_SINCE * since)
 
 
 def _is_running(values: np.ndarray, steps: np.ndarray) -> bool:

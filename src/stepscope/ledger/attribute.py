@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 # A printed total less than this share above the sum of the steps adds nothing.
 _TOTAL_SLACK = 0.01
+# A step takes about what is typical if it is no further off.
+_NEAR = 0.2
 # Two speeds: of so many steps, a jump of this factor somewhere in the middle.
 _LEAST_STEPS, _APART, _MIDDLE = 8, 8.0, (0.3, 0.75)
 
@@ -328,7 +330,13 @@ def _typical(work: Attribution, seconds: Floats, regimes: tuple[Regime, ...]) ->
     coarse = is_coarse(work.run, normal)
     if coarse and len(regimes) > 1:
         return max(regimes, key=lambda regime: regime.last_step - regime.first_step).typical_s
-    return typical(seconds if coarse else _faster(seconds), work.run.steps.span[normal], coarse=coarse)
+    span = work.run.steps.span[normal]
+    found = typical(seconds if coarse else _faster(seconds), span, coarse=coarse)
+    if len(work.run.segments) > 1 and not (np.abs(seconds / found - 1) < _NEAR).any():
+        # Processes differ so much that no step takes what is typical of all of them: the last one is asked about.
+        own = np.flatnonzero(normal) >= work.run.segments[-1].first_row
+        return typical(seconds[own], span[own], coarse=coarse) if own.any() else found
+    return found
 
 
 def _faster(seconds: Floats) -> Floats:

@@ -211,6 +211,8 @@ class Ledger(NamedTuple):
     # For the diagnosis: the level of each row, and the ledgers of several trainings.
     baseline: Baseline | None = None
     trainings: tuple[tuple[Run, Ledger], ...] = ()
+    # Of several trainings, the normal step of the one before the last.
+    before_s: float | None = None
 
     @property
     def wall_s(self) -> float:

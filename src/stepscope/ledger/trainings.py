@@ -41,6 +41,7 @@ def merge_trainings(trainings: Sequence[tuple[Run, Ledger]]) -> Ledger:
     for total in [*(total for ledger in ledgers for total in ledger.phases), *gaps]:
         totals.setdefault(total.phase, []).append(total)
     wall_ns = sum(total.ns for own in totals.values() for total in own)
+    before = ledgers[-2].step if len(ledgers) > 1 else None
     gaps_s = sum(gap.seconds for gap in gaps)
     slow = [
         step._replace(row=step.row + first) if first else step
@@ -56,6 +57,7 @@ def merge_trainings(trainings: Sequence[tuple[Run, Ledger]]) -> Ledger:
         stamps_unusable=any(ledger.stamps_unusable for ledger in ledgers),
         baseline=None,
         trainings=tuple(trainings),
+        before_s=before.typical_s if before is not None else None,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from stepscope.core.lazy_pattern import LazyPattern
@@ -36,7 +37,7 @@ class Asked(NamedTuple):
 def asked_for(lines: list[str]) -> Asked:
     """What the last command among some lines asks for."""
     found = Asked()
-    for line in lines:
+    for line in _joined(lines):
         spoken = _SPOKEN.search(line[:_MOST_CHARS])
         if spoken is not None:
             is_epochs = spoken["what"].lower() == "epochs"
@@ -52,3 +53,17 @@ def asked_for(lines: list[str]) -> Asked:
         if steps or epochs:
             found = Asked(steps, epochs)
     return found
+
+
+def _joined(lines: list[str]) -> Iterator[str]:
+    """The lines, those that a backslash continues as one."""
+    held = ""
+    for line in lines:
+        text = line.rstrip()
+        if text.endswith("\\") and len(held) < _MOST_CHARS:
+            held += text[:-1] + " "
+            continue
+        yield held + line
+        held = ""
+    if held:
+        yield held

@@ -53,7 +53,9 @@ class Line(NamedTuple):
     fact, start, resume
         any setting's name; `total`, `batches`, `epochs`; `step`, `epoch`, `batch`, `loss` or a time figure of the next
         step line, which lacks it; or `reached`, the last step that is done, with a running clock; `began` and `ended`,
-        the moments printed on the lines before an evaluation's, which tell how long it took
+        the moments printed on the lines before an evaluation's, which tell how long it took; or `bar_batch` of
+        `bar_batches` and `bar_left`, how far an epoch has come and how long it still takes, which is a row only where
+        the log ends with it
     remark
         none: understood, and kept, because it may explain why the steps around it were slow
     chatter
@@ -156,6 +158,8 @@ class Layout(NamedTuple):
         a count of batches that starts again begins another epoch, where no line says which
     bars_show_ends
         of each such count only its end is there: the same count further down is that of another epoch
+    epochs_follow
+        where no line numbers the epochs, a row of a whole epoch is that of the next one
     counts_lines
         the step lines have no number: each is one step more than the one before it
     lines_end_epochs
@@ -169,6 +173,7 @@ class Layout(NamedTuple):
     bars_hold_evaluation: bool = False
     bars_are_epochs: bool = False
     bars_show_ends: bool = False
+    epochs_follow: bool = False
     counts_lines: bool = False
     lines_end_epochs: bool = False
 

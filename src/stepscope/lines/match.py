@@ -6,6 +6,7 @@ import re
 from typing import NamedTuple
 
 from stepscope.lines.format import Format, LineKind, match_line
+from stepscope.lines.notices import KILLED
 from stepscope.lines.prefix import Prefix, split_prefix
 from stepscope.lines.sieve import literal_start
 
@@ -24,9 +25,12 @@ _PREFIX_STARTS = frozenset("[(<{0123456789JFMASONDrRTWIEC" + "abcdefghijklmnopqs
 # The end of tqdm's bar, and something right behind it; of a bar whose clocks come last, a word.
 _BAR_END = re.compile(
     r".{0,300}?\d+/[\d?]+ (?:"
-    r"\[[\d:]+<[\d:?]+, +[\d.?]+(?:it/s|s/it)(?:, [^\]]{0,200})?\](?=[^\s\[\x1b]|\[\d{1,4}[-/.])"
+    r"\[[\d:]+<[\d:?]+, +[\d.?]+(?:it/s|s/it)(?:, [^\]]{0,200})?\]"
+    r"(?=[^\s\[\x1b]|\[(?:\d{1,4}[-/.]|(?:INFO|WARNING|ERROR|DEBUG)\b))"
     r"|[\d.]+(?:it/s|s/it) [\d:.]+s?<[\d:.]+s?(?=[A-Z][a-zA-Z]{2}))"
 )
+# What a shell prints right behind a bar of any kind that had not ended its line.
+_SHELL_WORD = re.compile(rf".*[\ds\]\)](?= ?(?:{'|'.join(map(re.escape, KILLED))})$)")
 _RATE_ENDS = ("it]", "/s]", "it, ", "/s, ", "it/s ", "s/it ")
 
 
@@ -94,7 +98,10 @@ def _search(fmt: Format, text: str) -> tuple[int, re.Match[str]] | None:
 
 def behind_bar(text: str) -> int | None:
     """Where a text begins that is glued to the end of a bar; None where there is no such text."""
-    found = _BAR_END.match(text) if any(map(text.__contains__, _RATE_ENDS)) else None
+    if text.endswith(KILLED) and len(text) <= LOOKED_THROUGH:
+        found = _SHELL_WORD.match(text)
+    else:
+        found = _BAR_END.match(text) if any(map(text.__contains__, _RATE_ENDS)) else None
     return None if found is None or found.end() >= len(text) else found.end()
 
 

@@ -56,7 +56,23 @@ _INTERRUPTED = (
 )
 # The scheduler's last words may follow in the middle of a line; Lightning's warning follows a file's name.
 _CUT_SHORT = r"slurmstepd: error: \*\*\* (?:JOB|STEP) |(?:^|Warning: )Detected KeyboardInterrupt, attempting graceful"
-_SHELL_WORDS = r"(?:Killed|Segmentation fault|Aborted|Bus error|Illegal instruction|Floating point exception)"
+# What shells print in English and in other languages for a process that was killed.
+KILLED = (
+    "Killed",
+    "已杀死",
+    "已殺死",
+    "Getötet",
+    "Terminado (killed)",
+    "Matado",
+    "Processus arrêté",
+    "Tué",
+    "強制終了",
+    "Убито",
+)
+_SHELL_WORDS = (
+    rf"(?:{'|'.join(map(re.escape, KILLED))}|Segmentation fault|Aborted|Bus error|Illegal instruction"
+    r"|Floating point exception)"
+)
 _KILLED = (
     rf"^\S+: line \d+:\s+\d+ {_SHELL_WORDS}\b"
     rf"|^{_SHELL_WORDS}\s*(?:\(core dumped\)|\S*)?$"
@@ -108,7 +124,7 @@ _NOTICES: tuple[tuple[NoticeKind, tuple[str, ...], str], ...] = (
     (
         "killed",
         (
-            *("Killed", "Segm", "Abort", "Bus err", "Illegal ins", "Floating point", "Fatal Py", "terminate called"),
+            *(*KILLED, "Segm", "Abort", "Bus err", "Illegal ins", "Floating point", "Fatal Py", "terminate called"),
             *("Signal", "elastic", "DataLoader worker", "*** Process", "Killing sub", "exits with", "closing signal"),
             *("Check fail", "Darknet error"),
             *("exitcode:", "noticed that", "BAD TERM", " died ", "Evicted", "exit code", "exited with code"),

@@ -20,6 +20,7 @@ _TAUGHT, _CATALOGUED, _ENGINE = 8.0, 2.0, 0.5
 _DOUBT = 2.0  # bits that an inferred format is worth less when it is half as sure
 _UNTIMED_ROW = 0.25  # rows without a time count this much
 _HAS_LOSS, _HAS_TOTAL, _EXTENT = 3.0, 0.5, 2.0
+_OWN_BAR = 4.0
 _IMPOSSIBLE = -6.0
 _NOT_ITS_BAR = -12.0
 _BARE = -3.0  # something counts, and nothing shows that it is a training
@@ -73,7 +74,7 @@ def give_account(assembler: RunAssembler, *, is_taught: bool = False) -> Account
     return Account(
         format=assembler.format,
         assembler=assembler,
-        value=_prior(assembler.format, is_taught=is_taught) + _value(run) + _laws(run),
+        value=_prior(assembler.format, is_taught=is_taught) + _value(run) + _laws(run) + _own_bar(assembler, run),
         num_rows=len(run),
         seconds=float(run.steps.seconds.sum()) if len(run) else 0.0,
         num_unread=run.num_unread,
@@ -105,6 +106,12 @@ def _value(run: Run) -> float:
         + _HAS_TOTAL * has_total
         + 0.25 * math.log2(1 + len(run.events))
     )
+
+
+def _own_bar(assembler: RunAssembler, run: Run) -> float:
+    """What it is worth that the bars count to the total that the log states: then they are the training's."""
+    is_own = assembler.format.layout.bars_nest and assembler.bars.is_stated and bool((run.steps.span > 0).any())
+    return _OWN_BAR if is_own else 0.0
 
 
 def _laws(run: Run) -> float:

@@ -7,6 +7,7 @@ not kept: it is read in bulk, and says the same with its own figures.
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import numpy as np
 
@@ -32,6 +33,8 @@ _MOST_ROWS = 2000
 _BELOW = 4
 # A mean over fewer steps is that of the start.
 _ENOUGH_STEPS = 50
+_LEAST_TO_COMPARE = 2
+_DIGITS = re.compile(r"\d+")
 _WHOLE_LEFT = "Estimated time to finish: "
 
 
@@ -77,7 +80,7 @@ def _asides(texts: list[str], lines: Ints) -> Asides:
     rates = [rate_in(text) for text in own]
     units = {rate.unit for rate in rates if rate is not None}
     means = _means(own)
-    left = left_in(own[-1]) or _left_below(texts[int(lines[-1]) : int(lines[-1]) + _BELOW])
+    left = left_in(own[-2] if _is_cut(own) else own[-1]) or _left_below(texts[int(lines[-1]) : int(lines[-1]) + _BELOW])
     return Asides(
         left_s=left.seconds if left is not None else None,
         is_left_of_bar=left is not None and left.is_bar,
@@ -88,6 +91,14 @@ def _asides(texts: list[str], lines: Ints) -> Asides:
         mean_s=means.step_s if means is not None else None,
         mean_wait_s=means.wait_s if means is not None else None,
     )
+
+
+def _is_cut(own: list[str]) -> bool:
+    """Whether the last row breaks off where the one before it goes on: a figure at its end may have lost its own."""
+    if len(own) < _LEAST_TO_COMPARE:
+        return False
+    before, last = (_DIGITS.sub("0", text.strip()) for text in own[-2:])
+    return len(last) < len(before) and before.startswith(last)
 
 
 def _means(texts: list[str]) -> Means | None:

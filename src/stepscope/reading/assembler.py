@@ -13,7 +13,7 @@ from typing import Literal
 
 from stepscope.core.settings import Settings
 from stepscope.core.units import NS
-from stepscope.lines.figures import MEAN_RATE, SCALES, figure_ns, whole
+from stepscope.lines.figures import CLOCK_LEFT, MEAN_RATE, SCALES, figure_ns, whole
 from stepscope.lines.format import Format
 from stepscope.lines.match import LOOKED_THROUGH, Claim, behind_bar, claim, is_indented
 from stepscope.lines.prefix import Prefix, split_prefix
@@ -37,8 +37,18 @@ from stepscope.reading.totals import Totals
 from stepscope.run.model import NO_TIME, Notice, Run
 
 _MAX_CLAIMS = 64
+# So much of a row shows that it is one; and how numbers of any length, and the spaces before them, look alike.
+_LEAST_START, _MAX_START = 8, 2_000
+_MAX_HEAD = 40  # a timestamp and a tag may come before it
+_NUMBERS = re.compile(r"\s*\d+(?:\.\d*)?(?:[eE][-+]?\d*)?\s*")
 # A bar's clock is in whole seconds, and the evaluation's own time is taken a little before or after it is full.
 _BAR_TICK_NS, _BAR_SLACK = 2 * NS, 0.05
+
+
+def _is_start_of(text: str, row: str) -> bool:
+    """Whether a text is the beginning of a row like another, whatever the numbers."""
+    start, whole_row = (_NUMBERS.sub("0", each) for each in (text, row[:_MAX_START]))
+    return len(start) >= _LEAST_START and 0 <= whole_row.find(start) <= _MAX_HEAD
 
 
 class RunAssembler:
@@ -64,6 +74,9 @@ class RunAssembler:
             None  # the last heading of an epoch: its number, of how many, the rows
         )
         self._notices_of_ranks: list[Notice] = []  # how other ranks ended, by their own files
+        self._under_way: tuple[Groups, int, int] | None = None  # an epoch's bar, its line and the rows before it
+        self._row_text = ""  # of the step's line that was read last
+        self._unread: tuple[int, str] = (0, "")  # the last line that was not
 
     # -- files --------------------------------------------------------------------------------------------
 
@@ -79,6 +92,25 @@ class RunAssembler:
         self.file = FileTrack(is_other_rank=True) if is_other_rank else self._own_file
         self.so_far.timestamps = self.file.timestamps
         self.file.notices.in_traceback = False
+
+    def end_file(self) -> None:
+        """Nothing comes after the line read last: how far the bar of an epoch has come is then a row, too.
+
+        A row that was cut off there has not been read, so its timestamp does not count either.
+        """
+        line, text = self._unread
+        if line == self.num_lines and _is_start_of(text, self._row_text):
+            self.file.timestamps.forget_last(line)
+        under_way, self._under_way = self._under_way, None
+        if under_way is None or not 0 < under_way[2] == len(self.so_far.rows):
+            return
+        bar, line, _ = under_way
+        batches, done = bar["bar_batches"], bar["bar_batch"]
+        if whole(batches) != self.totals.batches or not self.step_lines.expects_epoch:
+            return  # another bar's: an evaluation's
+        num_lines, self.num_lines = self.num_lines, line
+        self._add_step({"batch": done, "batches": batches, "per_steps": done, CLOCK_LEFT: bar["bar_left"]}, "", None)
+        self.num_lines = num_lines
 
     def expect_prefix(self, shape: re.Pattern[str] | None) -> None:
         """Take lines that begin like this for the trainer's own behind a prefix of a kind we do not know."""
@@ -129,6 +161,7 @@ class RunAssembler:
             return
         if self.format.lines[found.which].kind == "step":
             self._last_kind = found.which  # what comes next is most likely another one
+            self._row_text = found.text
         self.apply(found.which, found.match.groupdict(), found.match.string, found.prefix)
 
     def add_row(self, row: Row) -> None:
@@ -204,6 +237,7 @@ class RunAssembler:
         if not file.is_other_rank:
             self.others.remarks.note(text, line=self.num_lines, t_ns=file.timestamps.moment)
         self.others.note_unread(text, self.num_lines)
+        self._unread = self.num_lines, text
 
     def _add_setting(self, groups: Groups, text: str) -> None:
         so_far = self.so_far
@@ -224,6 +258,9 @@ class RunAssembler:
 
     def _add_fact(self, index: int, groups: Groups) -> None:
         kind, num_rows = self.format.lines[index].kind, len(self.so_far.rows)
+        if groups.get("bar_left"):
+            self._under_way = (groups, self.num_lines, num_rows)
+            return
         if kind in {"start", "resume"}:
             if not self.so_far.segments.starting:
                 self._header.begin()

@@ -26,7 +26,7 @@ from stepscope.reading.recognition import HOLD_CHARS, PIECE_BYTES, Recognition, 
 from stepscope.run.model import Candidate, Run
 from stepscope.source.files import Source
 from stepscope.source.lines import MAX_LINE_CHARS, LineSplitter
-from stepscope.source.pasted import without_marks
+from stepscope.source.pasted import unfolded, without_marks
 from stepscope.source.printed_source import PrintedSource
 from stepscope.source.recording import Exit
 
@@ -226,11 +226,14 @@ class LogReader:
         self._num_bytes += self._splitter.num_bytes
         self._encoding = self._encoding or self._splitter.encoding
         if self._assembler is not None:
+            self._assembler.end_file()
             self._look_again()
             return
         self._recognition, found = self._without_marks(self._recognition.verdict())
         if found is not None and found.num_rows:
             self._settle(found)
+            assert self._assembler is not None
+            self._assembler.end_file()
         elif self._splitter.looks_binary:
             raise InputError("binary", place=self._place)
 
@@ -333,7 +336,7 @@ class LogReader:
         lines = self._recognition.pending
         if self._num_fed > MOST_BYTES or self._printed_source.program:
             return self._recognition, found
-        plain = [without_marks(line) for line in lines]
+        plain = [row for line in lines for row in unfolded(without_marks(line))]
         if plain == lines:
             return self._recognition, found
         again = Recognition(taught_formats(), hold_chars=MOST_BYTES, adapt=self._adapted)

@@ -33,6 +33,7 @@ _MULTIPLES = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
 _CERTAIN = 4  # times the doubt in a clock worked out from a rate
 _FINE_MINUTES = 10  # fewer whole minutes say less than what is known by then
 _REDRAWN_LINES = 2  # a bar that is drawn again this soon is the same one
+_PLACES = frozenset({"step", "epoch", "batch"})
 _SPACED = 2  # rows that show how far apart steps are
 
 Groups = dict[str, str | None]
@@ -65,6 +66,11 @@ class StepLineReader:
             return None
         self._ahead = {name: value for name, value in self._ahead.items() if name not in found}
         return nanos / NS
+
+    @property
+    def expects_epoch(self) -> bool:
+        """Whether a line named an epoch that no row has been read of."""
+        return "epoch" in self._ahead
 
     def expect(self, groups: Groups) -> None:
         """A line states something of the next step line, which lacks it."""
@@ -112,6 +118,9 @@ class StepLineReader:
         if self._format.layout.counts_lines:
             last = self._rows.last_step
             return self._format.layout.first_step if last is None else last + 1
+        if self._format.layout.epochs_follow and self._totals.epochs is None and not groups.keys() & _PLACES:
+            length = whole(groups.get("batches"))
+            return None if length is None else (self._rows.last_step or self._format.layout.first_step - 1) + length
         before = self._totals.steps_before(groups)
         step = step_number(groups, first_epoch=self._format.layout.first_epoch, batches=self._totals.batches)
         if before is not None and step is not None and not groups.get("step"):

@@ -205,6 +205,15 @@ class TimestampTrack:
         self._clock.line = line
         self.is_new = False
 
+    def forget_last(self, line: int) -> None:
+        """The last stamp says nothing of what was read: it is that of a line, by number, that was cut off."""
+        if not self.is_new or self.before is None or self._last_kind is None:
+            return
+        clock = self._clocks[self._last_kind]
+        if clock.line == line and clock.first is not None and clock.first <= self.before:
+            self.last = clock.last = self.before
+            self.is_new = False
+
     @property
     def moment(self) -> int:
         """The last stamp there was, or none."""

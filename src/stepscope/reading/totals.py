@@ -47,6 +47,11 @@ class Totals:
         return self._value("batches")
 
     @property
+    def epochs(self) -> int | None:
+        """The number of the last epoch."""
+        return self._value("epochs")
+
+    @property
     def total(self) -> int | None:
         """The total as it was stated last."""
         return self._value("total")

@@ -20,6 +20,7 @@ from stepscope.i18n import Language
 from stepscope.report.drawing import ALARM_STYLE, glued, head, ledger_rows, paper, written
 from stepscope.report.inferred import inferred_in_short
 from stepscope.report.wording.change import change_texts
+from stepscope.report.wording.finish import no_finish_text
 from stepscope.report.wording.headline import normal_lines, unread_text
 from stepscope.report.wording.money import with_money
 from stepscope.report.wording.reading import eta_doubt
@@ -224,7 +225,7 @@ class _Screen:
         is_said = said == capital(language.say(end.reason)) if isinstance(end, NoForecast) else True
         is_over = report.has_ended or report.state.value == "stopped"
         if isinstance(end, NoForecast) and end.reason.key not in _SAID_ABOVE and not is_over and not is_said:
-            texts += [language.text("finish-none", reason=language.say(end.reason))]
+            texts += [no_finish_text(report, end, language)]
         items = [self._wrapped(text, "dim") for text in texts]
         inferred = inferred_in_short(report, language)
         if inferred is not None:

@@ -6,11 +6,12 @@ says that a child failed, and the scheduler that the job is gone. Only one of th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from stepscope.core.lazy_pattern import LazyPattern
-from stepscope.lines.notices import FATAL
+from stepscope.lines.notices import FATAL, KILLED
 from stepscope.run.model import Notice, Run
 
 DeathKind = Literal["crashed", "out_of_memory", "interrupted", "killed"]
@@ -28,7 +29,10 @@ _FALLOUT = LazyPattern(
     r"|^Process finished with|exit(?:ed with)? code|^wandb: "
 )
 _WRAPPED = LazyPattern(r": Caught \w+ in (?:DataLoader worker process|replica|pin memory thread)")
-_BY_OTHERS = LazyPattern(r"Kill|SIGKILL|NODE FAIL|[Nn]ode failure|exitcode: -9\b|return code = -9\b|Evicted")
+_BY_OTHERS = LazyPattern(
+    rf"{'|'.join(map(re.escape, KILLED))}|Kill|SIGKILL|NODE FAIL|[Nn]ode failure|exitcode: -9\b|return code = -9\b"
+    "|Evicted"
+)
 _JOB = LazyPattern(r"slurmstepd\S*: error: \*\*\* JOB \d+ .*CANCELLED")
 _LAST_ROWS = 3
 _STRONG = {"exception", "interrupted", "killed", "hang"}

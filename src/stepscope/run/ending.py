@@ -11,6 +11,7 @@ import re
 from typing import Literal, NamedTuple
 
 from stepscope.core.message import Message, say
+from stepscope.lines.notices import KILLED
 from stepscope.run.deaths import DeathKind, final_death
 from stepscope.run.model import Notice, Run
 from stepscope.run.stops import Stop
@@ -23,7 +24,7 @@ _NEAR_LINES = 200
 _ROUGH = 0.02
 # Of stops that come once in so many rows, one is the last thing in a log by chance as rarely.
 _RARE = 25
-_IS_KILLED = re.compile(r"(?:^|\d\]?)Killed\s*$")
+_IS_KILLED = re.compile(rf"(?:^|\d\]?)(?:{'|'.join(map(re.escape, KILLED))})\s*$")
 _DIGITS = re.compile(r"\d+(?:\.\d+)?")
 # Signals by which people and schedulers ask a program to end, and by which it is ended without being asked.
 _ASKED, _KILLED = {2, 3, 15}, {9}

@@ -4,12 +4,28 @@ from __future__ import annotations
 
 import re
 
-_QUOTE = re.compile(r"^\s{0,3}(?:>\s?)+(?=\S)")
+_QUOTE = re.compile(r"^\s{0,3}(?:>\s?)+(?=\s*\S)")
 _FENCE = re.compile(r"^\s{0,3}(?:```|~~~)[\w+-]*\s*$")
 _BOLD = re.compile(r"(?<!\*)\*\*(?=[^\s*])(.{1,400}?)(?<=[^\s*])\*\*(?!\*)|(?<!\w)__(?=\S)(.{1,400}?)(?<=\S)__(?!\w)")
 _TAG = re.compile(r"</?(?:b|i|em|strong|code|pre|p|br|span|div|font|tt|samp)(?:\s[^<>]{0,200})?/?>", re.IGNORECASE)
 _ENTITY = re.compile(r"&(?:lt|gt|amp|quot|nbsp|#\d{1,5});")
 _ESCAPED = re.compile(r"\\([\[\]_*|#<>-])")
+
+
+# A table whose lines became one: its rows end and begin with a rule.
+_FOLDED = re.compile(r"(?<=\|)[ \t]+(?=\|)")
+_LEAST_FOLDED = 4
+# The name of a source file at the right edge, as rich's logger prints it.
+_AT_RIGHT_EDGE = re.compile(r" {3,}[\w./-]{1,60}\.py:\d{1,5}\s*$")
+
+
+def unfolded(line: str) -> list[str]:
+    """The rows of a table that became one line; any other line as it is, without a source's name at its right edge."""
+    if line.lstrip()[:1] == "|":
+        rows = _FOLDED.split(line)
+        if len(rows) > _LEAST_FOLDED:
+            return rows
+    return [_AT_RIGHT_EDGE.sub("", line) if ".py:" in line else line]
 
 
 def without_marks(line: str) -> str:

@@ -31,6 +31,8 @@ def judge(row: Row, so_far: SoFar) -> Verdict | None:
         return None
     if so_far.is_announced and so_far.clock.is_running and row.figure < so_far.rows.last_figure - _JITTER_NS:
         return None  # the training was over, and the clock went back: another one's
+    if so_far.segments.starting and so_far.clock.is_per_window and row.per > 1:
+        return None  # a whole pass, and another was announced before it
     is_same_time = so_far.clock.covers != "step" or row.figure == so_far.rows.last_figure
     return MERGE if is_same_time else None
 

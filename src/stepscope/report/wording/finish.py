@@ -22,7 +22,7 @@ def finish_lines(report: Report, language: Language) -> list[str]:
         return [capital(language.say(end.reason))]
     if isinstance(end, NoForecast):
         lines = [language.say(message) for message in rough_messages(report, end)]
-        lines.append(language.text("finish-none", reason=language.say(end.reason)))
+        lines.append(no_finish_text(report, end, language))
         lines += _last_event(report, language)
         if end.level_s is not None:
             lines.append(rate_text(end, end.level_s, language))
@@ -38,6 +38,12 @@ def finish_lines(report: Report, language: Language) -> list[str]:
     elif report.moment is not None and report.moment_from is not None:
         lines.append(capital(from_text(report, language)))
     return lines + interval_lines(end, language) + deadline_lines(report, language)
+
+
+def no_finish_text(report: Report, end: NoForecast, language: Language) -> str:
+    """Why there is no forecast, or none but a rough estimate."""
+    message = "finish-none-rough" if rough_messages(report, end) else "finish-none"
+    return language.text(message, reason=language.say(end.reason))
 
 
 def _last_event(report: Report, language: Language) -> list[str]:

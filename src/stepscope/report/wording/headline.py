@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from stepscope.analysis.report import Report
-from stepscope.core.message import Message, Seconds, Share, say
+from stepscope.core.message import Decimal, Message, Seconds, Share, say
 from stepscope.core.units import NS
 from stepscope.i18n import Language
 from stepscope.ledger.baseline import is_coarse
@@ -15,6 +15,10 @@ from stepscope.ledger.baseline import is_coarse
 # A step takes about what is typical if it is no further off.
 _NEAR = 0.2
 _NOT_YET_ALL = 0.99
+# Two trainings are as fast as each other up to this factor; from the other one on, it is said as "times".
+_ALIKE, _TIMES = 1.03, 2.0
+# Of a whole log, the trainings may be phases that have nothing to do with each other.
+_PASTED_LINES = 200
 _SHOWN_SETTINGS = (
     "max_steps",
     "eval_interval",
@@ -70,6 +74,8 @@ def normal_lines(report: Report, language: Language) -> list[str]:
         lines = [language.text("run-normal", duration=Seconds(step.typical_s), span=span)]
     if report.tokens_per_s:
         lines[0] += " " + language.text("run-tokens", tokens=_rounded(report.tokens_per_s))
+    if (before := _training_before(report)) is not None:
+        lines[0] += " " + language.say(before)
     if len(step.regimes) > 1:
         levels = [
             language.text("run-level", duration=Seconds(regime.typical_s), step=regime.first_step)
@@ -82,6 +88,21 @@ def normal_lines(report: Report, language: Language) -> list[str]:
     if every and every > 1 and report.run.clock.is_per_step:
         lines.append(language.text("run-sampled", count=every))
     return lines
+
+
+def _training_before(report: Report) -> Message | None:
+    """How fast the training before the last one was, where the log holds several: which is faster is often asked."""
+    step, before_s = report.ledger.step, report.ledger.before_s
+    if step is None or not before_s or not step.typical_s or report.run.num_lines > _PASTED_LINES:
+        return None
+    ratio = step.typical_s / before_s
+    factor, duration = max(ratio, 1 / ratio), Seconds(before_s)
+    pace = "slower" if ratio > 1 else "faster"
+    if factor < _ALIKE:
+        return say("run-before-same", duration=duration)
+    if factor >= _TIMES:
+        return say("run-before-times", duration=duration, pace=pace, factor=Decimal(factor, 0 if factor >= 10 else 1))
+    return say("run-before", duration=duration, pace=pace, share=Share(abs(ratio - 1)))
 
 
 def _rounded(number: float) -> int:
