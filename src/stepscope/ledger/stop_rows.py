@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
 
-from stepscope.ledger.arrival_split import ArrivalSplit, follow_rows, split_row
+from stepscope.ledger.arrival_split import ArrivalSplit, following_rows, save_lines, split_row
 from stepscope.ledger.bookkeeping import Attribution
 from stepscope.ledger.phases import Basis, Part, Phase
 from stepscope.ledger.posterior import SAVE_SCATTER
@@ -50,7 +48,8 @@ class StopRows:
         self.books, self.pricing, self.stamps = work.books, work.pricing, work.stamps
         self.baseline, self.timed = work.baseline, work.timed
         self._slow = slow
-        self._follows_row = work.run.is_recorded and follow_rows(work.run)
+        self._follow_rows = following_rows(work.run)
+        self._save_lines = save_lines(work.run, lambda row: self.pricing.stop_row(row).one_s, self._follow_rows)
 
     def add(self, row: int, stop: Stop) -> None:
         """Book one row and the stop it holds."""
@@ -83,26 +82,18 @@ class StopRows:
 
     def _split(self, row: int, stop: Stop) -> ArrivalSplit | None:
         one_s = self.pricing.stop_row(row).one_s
-        return split_row(self.work.run, row, stop, one_s, follows_row=self._follows_row)
-
-    @functools.cached_property
-    def _usual_save_s(self) -> float | None:
-        """What a checkpoint and the pauses after it usually take, by the arrivals; None where there are too few."""
-        splits = [self._split(stop.row, stop) for stop in self.work.run.stops if stop.saved and stop.row is not None]
-        seconds = sorted(split.checkpoint_s for split in splits if split is not None)
-        # Of two, the longer one is the one that may hold something else.
-        return seconds[(len(seconds) - 1) // 2] if len(seconds) > 1 else None
+        return split_row(self.work.run, row, stop, one_s, follow_rows=self._follow_rows, ends_save=self._save_lines.end)
 
     def _without_pause(self, split: ArrivalSplit) -> ArrivalSplit:
         """A checkpoint that is far longer than the others may be followed by a pause of another kind."""
-        usual_s = self._usual_save_s
+        usual_s = self._save_lines.usual_s
         if usual_s is None or split.checkpoint_s <= _ODD_SAVE * usual_s:
             return split
         return split._replace(checkpoint_s=usual_s, rest_s=split.rest_s + split.checkpoint_s - usual_s)
 
     def _add_arrivals(self, row: int, stop: Stop, split: ArrivalSplit) -> None:
         """Lines of a recording came at the ends of its parts; only the steps among them are taken to be usual ones."""
-        around = self.pricing.stop_row(row)
+        around, own = self.pricing.stop_row(row), split.checkpoint_s
         if stop.saved:
             split = self._without_pause(split)
         sd, early = around.jitter_s, min(2 * LOG_LINE_S, 0.05 * split.evaluation_s)
@@ -124,7 +115,7 @@ class StopRows:
                 "checkpoint",
                 split.checkpoint_s,
                 "measured",
-                sd=sd,
+                sd=sd if split.checkpoint_s == own else float(np.hypot(sd, SAVE_SCATTER * split.checkpoint_s)),
                 source="after stop",
                 down=around.up_s + down,
                 up=around.down_s + early,
