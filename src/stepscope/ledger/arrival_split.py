@@ -29,11 +29,15 @@ _LEAST_SAVE_S, _ALIKE = 0.02, 0.5
 
 
 class ArrivalSplit(NamedTuple):
-    """Seconds of a row with a stop: of the evaluation, of the checkpoint, and of nothing that a line explains."""
+    """Seconds of a row with a stop: of the evaluation, of the checkpoint, and of nothing that a line explains.
+
+    `slack_s`: how far off the evaluation may be where nothing says how many steps came before it.
+    """
 
     evaluation_s: float
     checkpoint_s: float
     rest_s: float
+    slack_s: float = 0.0
 
 
 def split_row(
@@ -64,8 +68,12 @@ def split_row(
         if evaluated > excess * (1 + _SLACK) + _SLACK_S:
             return None
         return _shared(stop, min(evaluated, excess), excess, save_s)
-    if stop.end_ns is None or before is None or not begin < stop.end_ns <= end:
+    if stop.end_ns is None or not begin < stop.end_ns <= end:
         return None
+    slack_s = 0.0
+    if before is None:  # anywhere in the row
+        before = int(steps.span[row]) / 2
+        slack_s = before * level_s
     saved_first = stop.save_ns is not None and stop.save_ns < stop.end_ns
     if saved_first and save_s is None:
         return None  # where the checkpoint ended and the evaluation began, no line says
@@ -74,7 +82,7 @@ def split_row(
         return ArrivalSplit(excess, 0.0, 0.0)
     if evaluated <= 0:
         return None
-    return _shared(stop, evaluated, excess, save_s)
+    return _shared(stop, evaluated, excess, save_s)._replace(slack_s=slack_s)
 
 
 def _shared(stop: Stop, evaluation_s: float, excess_s: float, save_s: float | None) -> ArrivalSplit:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
+from stepscope.columns.statistics import median
 from stepscope.ledger.arrival_split import ArrivalSplit, following_rows, save_lines, split_row
 from stepscope.ledger.bookkeeping import Attribution
 from stepscope.ledger.phases import Basis, Part, Phase
@@ -27,8 +30,9 @@ _LEAST_CHANCE = 0.1
 # with neighbours, up to five times as long as usual). An evaluation longer than this hung, which says nothing about
 # others.
 _HUNG_EVALUATION = 10.0
-# A checkpoint this many times longer than usual, by the arrival of the lines around it, contains something else.
-_ODD_SAVE = 2.0
+# A checkpoint, or an evaluation, this many times longer than usual, by the arrival of the lines around it, contains
+# something else; an evaluation is compared with no fewer than this many.
+_ODD_SAVE, _ODD_ARRIVAL, _LEAST_USUAL = 2.0, 2.0, 3
 # The first later evaluation, if it takes this many times what others do, compiled or touched something as well.
 _RECOMPILED = 1.5
 # The first evaluation of a process takes up to this many times a later one even where compiling is not counted.
@@ -84,6 +88,14 @@ class StopRows:
         one_s = self.pricing.stop_row(row).one_s
         return split_row(self.work.run, row, stop, one_s, follow_rows=self._follow_rows, ends_save=self._save_lines.end)
 
+    @functools.cached_property
+    def _usual_evaluation_s(self) -> float | None:
+        """What an evaluation usually takes, by the arrivals; None where there are too few."""
+        stops = [stop for stop in self.work.run.stops if stop.evaluated and stop.row is not None]
+        splits = [self._split(stop.row, stop) for stop in stops if stop.row is not None]
+        seconds = [split.evaluation_s for split in splits if split is not None]
+        return float(median(np.array(seconds))) if len(seconds) >= _LEAST_USUAL else None
+
     def _without_pause(self, split: ArrivalSplit) -> ArrivalSplit:
         """A checkpoint that is far longer than the others may be followed by a pause of another kind."""
         usual_s = self._save_lines.usual_s
@@ -97,8 +109,8 @@ class StopRows:
         if stop.saved:
             split = self._without_pause(split)
         sd, early = around.jitter_s, min(2 * LOG_LINE_S, 0.05 * split.evaluation_s)
-        if around.span > 1 and stop.evaluation_took_s is None:
-            early += min(0.5 * around.one_s, 0.05 * split.evaluation_s)  # the step before it may have been a slow one
+        if stop.evaluation_took_s is None:
+            early += min(0.5 * around.one_s, 0.05 * split.evaluation_s)  # the step before it may have been a slow one, or its end be printed late
         self.books.book(
             row, "step", around.level_s, "inferred", sd=sd, source="after stop", down=around.down_s, up=around.up_s
         )
@@ -108,6 +120,11 @@ class StopRows:
             self.books.book(
                 row, "evaluation", split.evaluation_s, "measured", sd=sd, source="late", down=early, up=LATE_S + up
             )
+            usual_s = self._usual_evaluation_s
+            if stop.evaluation_took_s is None and usual_s and split.evaluation_s > _ODD_ARRIVAL * usual_s:
+                self.books["evaluation"].doubt("odd", split.evaluation_s - usual_s, 0.0)
+                self.books["step"].either(split.evaluation_s - usual_s)
+            self.books["evaluation"].doubt("place", min(split.slack_s, split.evaluation_s), split.slack_s)
         if stop.saved:
             down = _AROUND_PRINTED * split.evaluation_s if stop.evaluation_took_s is not None else LATE_S
             self.books.book(
