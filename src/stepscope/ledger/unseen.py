@@ -28,8 +28,11 @@ def with_unseen(ledger: Ledger, run: Run) -> Ledger:
     if not run.is_recorded or not missing or not ledger.wall_ns:
         return ledger
     step = phases.get("step")
-    most_s = sum(phases[phase].seconds for phase in _REST if phase in phases)
+    most_s = sum(_seconds(phases, phase) for phase in _REST)
     if step is not None:
+        # What comes after the last line of a step may have been steps without one.
+        step = step._replace(high_s=step.high_s + _seconds(phases, "unlogged"))
+        phases["step"] = step
         low_s = min(step.low_s, _least_s(run, step)) if run.clock.is_wall else step.low_s
         if low_s < _STEADY * step.seconds:
             phases["step"] = step._replace(low_s=low_s)
@@ -42,6 +45,10 @@ def with_unseen(ledger: Ledger, run: Run) -> Ledger:
             phase=phase, seconds=0.0, low_s=0.0, high_s=most_s, basis="assumed", ns=0, num=0, share=0.0
         )
     return ledger._replace(phases=tuple(phases[phase] for phase in ORDER if phase in phases))
+
+
+def _seconds(phases: dict[Phase, PhaseTotal], phase: Phase) -> float:
+    return phases[phase].seconds if phase in phases else 0.0
 
 
 def _least_s(run: Run, step: PhaseTotal) -> float:
