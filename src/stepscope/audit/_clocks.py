@@ -70,6 +70,8 @@ def _totals(run: Run, ledger: Ledger) -> list[Pair]:
     """The log's own total against what the rows and events before it add up to."""
     if not run.runtimes or not len(run) or run.num_trainings > 1 or not (run.steps.span > 0).any():
         return []
+    if run.format.inferred is not None and run.format.inferred.is_mean_of_total:
+        return []
     last = run.runtimes[-1]
     if last.row < len(run) or len(run.runtimes) > _MAX_TOTALS:
         return []  # what is printed again and again is no total

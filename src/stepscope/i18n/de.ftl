@@ -26,6 +26,7 @@ basis-inferred = abgeleitet
 basis-assumed = geschätzt
 basis-unpriced = { $count }×, ohne Zeitangabe
 basis-in-steps = { $count }×, im Training enthalten
+basis-unseen = keine Zeile, höchstens { $most }
 origin-flag = angegeben
 origin-config = Config
 origin-log = Log

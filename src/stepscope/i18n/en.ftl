@@ -28,6 +28,7 @@ basis-inferred = inferred
 basis-assumed = assumed
 basis-unpriced = { $count }×, not timed
 basis-in-steps = { $count }×, part of training
+basis-unseen = not printed, at most { $most }
 origin-flag = stated
 origin-config = config
 origin-log = log

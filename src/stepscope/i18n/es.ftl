@@ -26,6 +26,7 @@ basis-inferred = deducido
 basis-assumed = estimado
 basis-unpriced = { $count }×, sin tiempos
 basis-in-steps = { $count }×, dentro del entrenamiento
+basis-unseen = sin línea, { $most } como máximo
 origin-flag = indicado
 origin-config = config
 origin-log = log

@@ -26,6 +26,7 @@ basis-inferred = déduit
 basis-assumed = estimé
 basis-unpriced = { $count }×, sans durée
 basis-in-steps = { $count }×, dans l’entraînement
+basis-unseen = sans ligne, { $most } au plus
 origin-flag = indiqué
 origin-config = config
 origin-log = log

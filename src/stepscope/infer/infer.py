@@ -11,28 +11,25 @@ import dataclasses
 from collections.abc import Sequence
 from itertools import pairwise
 
-from stepscope.core.message import say
-from stepscope.core.redact import redact
 from stepscope.infer.assumptions import assumptions_of
 from stepscope.infer.bar_format import bar_format
-from stepscope.infer.bar_series import BarReading, read_bars
+from stepscope.infer.bar_series import read_bars
+from stepscope.infer.beside_bars import with_stops
 from stepscope.infer.candidate import contradicted_by_epochs, find_candidates
 from stepscope.infer.clock_choice import Doubt, as_one_step
 from stepscope.infer.drawn_bars import Bar, find_bars
 from stepscope.infer.epoch_line import find_epoch_line
 from stepscope.infer.kinds import SortedKinds, sort_lines
 from stepscope.infer.line_format import LEAST_CONFIDENCE, NAME, line_format
-from stepscope.infer.stop_lines import find_result, find_stops
+from stepscope.infer.stop_lines import find_stops
 from stepscope.infer.two_totals import split_totals
 from stepscope.infer.worded import worded_format
-from stepscope.lines.format import Assumption, Format
+from stepscope.lines.format import Format
 from stepscope.lines.match import behind_bar
 from stepscope.lines.runtimes import parse_runtime
 
 _UNCONFIRMED = frozenset({"infer-because-unit", "infer-because-name", "infer-because-size"})
 _STOPS = frozenset({"evaluation", "checkpoint"})
-_SHOWN, _RESULT_SURE = 60, 0.85
-_BEHIND = r"[^|]{0,120}?"  # the prefix of a logger
 _FINER = 3  # times the lines: then the bars show more than the lines between them
 
 
@@ -88,28 +85,10 @@ def _by_bars(bars: list[Bar], lines: Sequence[str], found: SortedKinds) -> tuple
     fmt = bar_format(reading, NAME) if reading is not None else None
     if reading is None or fmt is None or fmt.inferred is None or fmt.inferred.confidence < LEAST_CONFIDENCE - 0.05:
         return None
-    fmt = _with_results(fmt, reading, found, lines)
+    fmt = with_stops(fmt, reading, found, lines)
     if fmt.layout.bars_are_epochs:
         fmt = _with_epoch_line(fmt, reading.training.runs, found)
     return fmt, len(reading.training.bars) * reading.training.is_named
-
-
-def _with_results(fmt: Format, reading: BarReading, found: SortedKinds, lines: Sequence[str]) -> Format:
-    """The format with the line that reports an evaluation, where none of the evaluations' own bars is ever full."""
-    if fmt.inferred is None or any(bar.n == bar.total for one in reading.evaluations for bar in one.bars):
-        return fmt
-    runs = reading.training.runs
-    rows = [run[-1].number for run in runs] if len(runs) > 1 else [bar.number for bar in runs[0]]
-    result = find_result(found.kinds, rows)
-    if result is None:
-        return fmt
-    line = result.line
-    if line.regex.match(lines[result.numbers[0]].strip()) is None:
-        line = line._replace(pattern=_BEHIND + line.pattern)  # the bars have no prefix, and these lines do
-    known = [assumption for assumption in fmt.inferred.assumptions if assumption.message.key != "infer-evaluation"]
-    said = Assumption(say("infer-evaluation", text=redact(result.sample.text, _SHOWN)), None, _RESULT_SURE)
-    inferred = fmt.inferred._replace(assumptions=(*known, said))
-    return dataclasses.replace(fmt, lines=(*fmt.lines, line), inferred=inferred)
 
 
 def _with_epoch_line(fmt: Format, runs: list[list[Bar]], found: SortedKinds) -> Format:

@@ -33,6 +33,7 @@ from stepscope.ledger.stop_rows import LOG_LINE_S, StopRows
 from stepscope.ledger.timestamps import has_stamped_rows, read_stamps
 from stepscope.ledger.trainings import merge_trainings, split_trainings
 from stepscope.ledger.unprinted import Unprinted
+from stepscope.ledger.unseen import with_unseen
 from stepscope.run.model import NO_TIME, Floats, Run
 from stepscope.run.stops import Stop
 
@@ -84,8 +85,10 @@ def _attribute(run: Run, confidence: float, spans: Spans | None) -> Ledger:
     if spans and _is_recorded(run, spans):
         return _attribute_steps(run, confidence, spans)
     if hold_every_row(run, run.stops) and level_between(run, run.stops) is None:
-        return _attribute_rows(run, by_whole_rows(run, run.stops), confidence)
-    return _attribute_steps(run, confidence, spans)
+        ledger = _attribute_rows(run, by_whole_rows(run, run.stops), confidence)
+    else:
+        ledger = _attribute_steps(run, confidence, spans)
+    return ledger if spans else with_unseen(ledger, run)
 
 
 def _attribute_rows(run: Run, whole: Run, confidence: float) -> Ledger:
@@ -238,6 +241,9 @@ def _reconcile_with_stamps(work: Attribution, *, has_silent: bool) -> bool:
         if outside.doubt_s:
             work.books[outside.phase].doubt("before evaluation", outside.doubt_s, 0.0)
             work.books["evaluation"].doubt("before evaluation", 0.0, outside.doubt_s)
+        if outside.open_s > tick:
+            work.books["evaluation"].either(outside.open_s)
+            work.books["checkpoint"].either(outside.open_s)
     rest = work.stamps.wall_s - work.books.seconds
     if rest > tick:
         work.books["unlogged"].add(rest, "measured", sd=tick)

@@ -25,14 +25,14 @@ from stepscope.run.save_tails import save_tails
 from stepscope.run.span_rows import covered_upto, row_starts
 from stepscope.source.trace_file import SUSPENDED, Spans
 
-# A span inside another counts as the first of these: nothing goes on while the machine sleeps; a checkpoint or a
-# compile in the middle of an evaluation is one; a wait for data or a collection belongs to the work it interrupts.
+# A span inside another counts as the first of these: nothing goes on while the machine sleeps; a checkpoint in the
+# middle of an evaluation is one; a compile, a wait for data or a collection belongs to the work it interrupts.
 _PHASES: tuple[tuple[str, Phase], ...] = (
     (SUSPENDED, "gap"),
     ("checkpoint", "checkpoint"),
     ("checkpoint tail", "checkpoint"),
-    ("compile", "warmup"),
     ("evaluation", "evaluation"),
+    ("compile", "warmup"),
     ("data", "data"),
     ("gc", "gc"),
     ("communication", "communication"),
@@ -163,9 +163,12 @@ def _all_rows(spans: Spans) -> tuple[Ints, Ints]:
 
 
 def _rows(run: Run, spans: Spans) -> tuple[Ints, Ints]:
-    """The same of the run's own rows."""
+    """The same of the run's own rows, each of which may be several of the recorded steps."""
     starts, ends = _all_rows(spans)
-    return starts[np.searchsorted(ends, run.steps.t_ns)], run.steps.t_ns
+    last = np.searchsorted(ends, run.steps.t_ns)
+    every = int(median(np.diff(last))) if len(last) > 1 else 1
+    first = np.concatenate([[max(0, int(last[0]) - every + 1)], last[:-1] + 1])
+    return starts[first], run.steps.t_ns
 
 
 def _pieces(run: Run, starts: Ints, ends: Ints) -> _Pieces:

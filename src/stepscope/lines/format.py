@@ -303,6 +303,11 @@ class Inferred(NamedTuple):
     assumptions: tuple[Assumption, ...]
 
     @property
+    def is_mean_of_total(self) -> bool:
+        """Whether the steps' times were made from the total that the log states, and so confirm nothing."""
+        return any(assumption.message.key == "infer-time-of-all" for assumption in self.assumptions)
+
+    @property
     def doubt(self) -> Message | None:
         """What a printed time may mean, where nothing in the log decides and no times were read."""
         messages = (assumption.message for assumption in self.assumptions)

@@ -22,6 +22,8 @@ def with_mean_of_total(run: Run) -> Run:
     totals = [runtime.seconds for runtime in run.runtimes if runtime.row == len(run)]
     if fmt.inferred is None or fmt.is_timed or len(run) < _LEAST_ROWS or len(run.segments) != 1 or not totals:
         return run
+    if fmt.inferred.doubt is not None:
+        return run  # a time is printed, and fits this total in none of its meanings
     step = run.steps.step.astype(np.int64)
     since = np.diff(step, prepend=fmt.layout.first_step - 1)
     usual = int(np.median(since[1:]))
