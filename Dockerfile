@@ -1,5 +1,6 @@
 # The command and its web app: docker run --rm -v "$PWD:/logs" stepscope train.log
-#                              docker run --rm -p 8400:8400 -v "$PWD:/logs" stepscope serve . --host 0.0.0.0 --port 8400
+#   openssl rand -hex 16 > token.txt
+#   docker run --rm -p 8400:8400 -v "$PWD:/logs" stepscope serve . --host 0.0.0.0 --port 8400 --token-file token.txt
 FROM python:3.13-slim AS build
 COPY . /src
 RUN pip install --no-cache-dir --prefix /stepscope -c /src/constraints.txt "/src[web,notify]"

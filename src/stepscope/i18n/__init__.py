@@ -189,7 +189,7 @@ class Language:
         if not self.is_range(low, high):
             return self.duration(high)
         first, last = units.range_parts(low, high)
-        if not any(round(value, digits) for value, digits, _ in first):
+        if not any(digits or round(value) for value, digits, _ in first):
             return f"≤{self._blank}{self._joined(last)}"
         if len(first) == len(last) == 1 and first[0][2] == last[0][2]:
             return f"{self.number(first[0][0], first[0][1])}–{self._joined(last)}"

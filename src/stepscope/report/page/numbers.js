@@ -62,7 +62,7 @@ export function duration(seconds, scale) {
 
 export function span(low, high) {
   const [first, last] = ends(low, high);
-  if (first.every(([value, digits]) => Number(value.toFixed(digits)) === 0) && joined(first) !== joined(last)) return "≤\u00a0" + joined(last);
+  if (first.every(([value, digits]) => digits === 0 && Math.round(value) === 0) && joined(first) !== joined(last)) return "≤\u00a0" + joined(last);
   if (first.length === 1 && last.length === 1 && first[0][2] === last[0][2]) {
     return number(first[0][0], first[0][1]) + "–" + joined(last);
   }
