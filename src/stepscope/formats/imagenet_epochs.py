@@ -42,7 +42,7 @@ FORMAT = Format(
             "step",
             {"epochs": 90, "dur_s": 0.14, "data_s": 0.01, "loss": 1.204},
         ),
-        Sample("* Acc@1 55.120 Acc@5 78.900", "evaluation"),
+        *(sample for sample in OF_BATCHES.samples if sample.kind not in {"step", None}),
         Sample("Epoch: [3][40/391]\tTime 0.119 (0.140)\tLoss 1.2040 (1.3110)", None),  # others of the epoch follow
     ),
 )
