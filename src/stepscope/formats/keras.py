@@ -40,7 +40,7 @@ FORMAT = Format(
         Line("fact", r"Epoch (?P<epoch>(?!0*1/)\d+)/(?P<epochs>\d+)(?=\s*$|\[)"),
         Line("checkpoint", r"Epoch \d+: (?:\w+ improved from \S+ to \S+, )?saving model to (?P<path>.+)"),
         Line("chatter", r"Epoch \d+: (?:\w+ did not improve|early stopping|\w+ reducing learning rate)"),
-        Line("fact", r"(?P<bar_batch>\d+)/(?P<bar_batches>\d+) \[=*>\.*\]? - ETA: (?P<bar_left>\d[\d:]*s?)"),
+        Line("fact", r"(?P<bar_batch>\d+)/(?P<bar_batches>\d+) \[(?:=*>\.*|\.+)\]? - ETA: (?P<bar_left>\d[\d:]*s?)"),
         Line("chatter", r"\d+/(?:\d+ \[=+\]?|Unknown \[[=>.]+\]?) - ETA: "),
         Line("chatter", r"(?!(\d+)/\1 ━+ [1-9])\d+/\d+ [━╸╺─]+ \d[\d:]*s \d+(?:us|ms|s)/step"),
         Line("chatter", r"\d+/\d+ \[=+\] - \d+s \d+(?:us|ms|s)/step\s*$"),  # predict() and downloads
@@ -97,6 +97,7 @@ FORMAT = Format(
             "fact",
             {"bar_batch": 12, "bar_batches": 250},
         ),
+        Sample("4/411 [..............................] - ETA: 14:06:50 - loss: 11.06", "fact", {"bar_batch": 4}),
         Sample("250/250 [==============================] - ETA: 0s - loss: 1.2071", "chatter"),
         Sample("12/250 ━━━━━━━━━━━━━━━━━━━━ 11s 46ms/step - loss: 2.4011", "chatter"),
         Sample("250/250 ━━━━━━━━━━━━━━━━━━━━ 0s 44ms/step - loss: 0.9031", "chatter"),

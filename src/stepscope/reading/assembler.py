@@ -261,6 +261,8 @@ class RunAssembler:
         if groups.get("bar_left"):
             self._under_way = (groups, self.num_lines, num_rows)
             return
+        if groups.get("epoch"):
+            self._under_way = None  # of the epoch before
         if kind in {"start", "resume"}:
             if not self.so_far.segments.starting:
                 self._header.begin()

@@ -154,7 +154,7 @@ def _time(report: Report) -> Message:
         return _took(report, "ran")
     if isinstance(end, NoForecast):
         rough = rough_messages(report, end)
-        return rough[0] if rough else _so_far(report, end)
+        return rough[-1] if rough else _so_far(report, end)
     left, span = Seconds(end.remaining_s), Range(end.low_s, end.high_s)
     finish = report.finish(end.remaining_s) if state not in {"stopped", "unknown"} else None
     if report.run.settings["max_steps"].origin == "default":
