@@ -20,6 +20,7 @@ from stepscope.columns.decimals import take, unpack
 from stepscope.columns.statistics import median
 from stepscope.core.units import NS
 from stepscope.ledger.baseline import LEAST_EXCESS, SIDE, SIGMAS, spread
+from stepscope.ledger.unprinted import every_kth
 from stepscope.run.model import Floats, Ints, Run, StepTable
 
 # Runs with more rows than this are thinned, to about half as many.
@@ -49,8 +50,14 @@ def thinned(run: Run, *, most: int = MOST_ROWS) -> Run:
     if stays is None:
         return run
     stretch = _SAMPLE * -(-len(run) // (most // 2))
-    starts = _starts(run.steps, stays, stretch)
-    return _with_rows(run, starts)
+    return _with_rows(run, _starts(run.steps, stays, stretch, _spacing(run)))
+
+
+def _spacing(run: Run) -> int:
+    """How many steps printed ones are usually apart, where each stands for those between them; else 1."""
+    first = take(run.steps.kept_step, slice(_END_ROWS)).astype(np.int64)
+    is_drawn = every_kth(unpack(take(run.steps.kept_dur, slice(_END_ROWS))) / NS).any()
+    return 1 if is_drawn else max(1, int(median(np.diff(first))))
 
 
 def _blocks(num: int) -> Iterator[slice]:
@@ -136,20 +143,21 @@ def _joined(parts: list[tuple[Ints, Floats]]) -> tuple[Ints, Floats]:
     return np.concatenate([rows for rows, _ in parts]), np.concatenate([heights for _, heights in parts])
 
 
-def _starts(steps: StepTable, stays: Bools, stretch: int) -> Ints:
+def _starts(steps: StepTable, stays: Bools, stretch: int, spacing: int) -> Ints:
     """The rows that begin a row of the thinned table."""
     found = []
     for rows in _blocks(len(steps)):
         at = np.arange(rows.start, rows.stop) % stretch
         stays[rows] |= at < _SAMPLE
         before = max(0, rows.start - 1)
-        # A row joins the one before it where it covers just the steps since, and none is left out between them.
+        # A row joins the one before it where it covers all steps since, or where as many as always are not printed.
         step = take(steps.kept_step, slice(before, rows.stop)).astype(np.int64)
         since = np.diff(step, prepend=0)[rows.start - before :]
         spans = _spans(steps, rows)
         is_long = unpack(take(steps.kept_dur, rows)) > _LONGEST_NS // np.maximum(spans, 1)
         after_one = np.concatenate([stays[before:1], stays[before : rows.stop - 1]])[-len(at) :]
-        is_start = stays[rows] | after_one | (spans <= 0) | (since != spans) | is_long
+        joins = (since == spans) | ((spans == 1) & (since == spacing))
+        is_start = stays[rows] | after_one | (spans <= 0) | ~joins | is_long
         found.append(rows.start + np.flatnonzero(is_start))
     starts: Ints = np.union1d(np.concatenate(found), steps.first_rows)
     return starts

@@ -36,6 +36,8 @@ class Unprinted:
         self.has_silent = False  # whether steps lie between the printed ones
         self.is_edge = np.zeros(len(work.run), dtype=bool)  # the first step of an epoch, which is always printed
         self.is_edge[epoch_starts(work.run)] = True
+        merged = work.run.steps.merged
+        self.is_single = np.ones(len(work.run), dtype=bool) if merged is None else merged == 1
         self._drawn: npt.NDArray[np.bool_] | None = None
 
     def add_steps(self) -> float:
@@ -50,11 +52,13 @@ class Unprinted:
         if not num:
             return 0.0
         tempered = self._tempered()
-        total = float((missing * (tempered[:-1] + tempered[1:]) / 2).sum())
-        sample = self._sampled()[(self.baseline.normal | self._slow_sample()) & ~self.is_edge]
+        around = np.where(self.is_single[1:], (tempered[:-1] + tempered[1:]) / 2, tempered[1:])
+        total = float((missing * around).sum())
+        sample = self._sampled()[(self.baseline.normal | self._slow_sample()) & ~self.is_edge & self.is_single]
         noise = float(np.std(np.diff(sample)) / 2**0.5) if len(sample) > 2 else float(self.baseline.jitter.mean())
         # A printed row is the sample for the unprinted steps on either side: its error counts once for all of them.
-        sd = noise * float(np.sqrt((missing.astype(float) ** 2 + missing).sum()))
+        samples = 1 if steps.merged is None else steps.merged[1:]
+        sd = noise * float(np.sqrt((missing.astype(float) ** 2 / samples + missing).sum()))
         sd = float(np.hypot(sd, self.baseline.doubt * total))
         stalls_s, stalls_sd = self._unseen_stalls(num)
         sd = float(np.hypot(sd, stalls_sd))
@@ -69,9 +73,9 @@ class Unprinted:
         """
         rows = self.baseline.slow & ~self._slow_sample() & self._is_sample() & ~self._drawn_rows()
         excess = np.sort((self.step_s - self.baseline.level)[rows])
-        if not len(excess) or _comes_with_printing(np.flatnonzero(rows)):
+        if not len(excess) or _comes_with_printing(self._printed_numbers(rows)):
             return 0.0, 0.0
-        ratio = num / max(1, int((self.baseline.normal | rows).sum()))
+        ratio = num / max(1, self.run.steps.num_printed_of(self.baseline.normal | rows))
         if excess[-1] < _ONE_OFF * float(median(self.baseline.level)):
             self.books["step"].doubt("unseen", 0.0, ratio * float(excess[-1]))
         return ratio * float(excess[:-1].sum()), ratio * float(np.sqrt((excess[:-1] ** 2).sum()))
@@ -94,14 +98,20 @@ class Unprinted:
     def _sampled(self) -> Floats:
         """Per row, the seconds that steps near it take, too: all of its own, but for what printing brings with it."""
         far = self.step_s > _BUSY * float(median(self.step_s))
-        far = (far & _comes_with_printing(np.flatnonzero(far))) | self._drawn_rows()
+        far = (far & _comes_with_printing(self._printed_numbers(far))) | self._drawn_rows()
         return np.where(far, float(median(self.step_s[~far])), self.step_s) if far.any() else self.step_s
 
     def _drawn_rows(self) -> npt.NDArray[np.bool_]:
         """Rows of every k-th print where those, and hardly any other, take longer than the rest: also by less."""
         if self._drawn is None:
-            self._drawn = _every_kth(self.step_s)
+            # Where there are any, no rows are merged.
+            self._drawn = every_kth(self.step_s) if self.run.steps.merged is None else np.zeros(len(self.run), bool)
         return self._drawn
+
+    def _printed_numbers(self, rows: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+        """How many rows were printed before each of these."""
+        merged = self.run.steps.merged
+        return np.flatnonzero(rows) if merged is None else (np.cumsum(merged) - merged)[rows]
 
     def _tempered(self) -> Floats:
         """Per row, what a normal step near it takes on average: a mean of three rows, because sums need means."""
@@ -114,7 +124,7 @@ class Unprinted:
         smooth: Floats = (padded[:-2] + padded[1:-1] + padded[2:]) / 3
         same = np.diff(self.run.steps.segment) == 0
         inside = np.concatenate([[False], same]) & np.concatenate([same, [False]])
-        return np.where(inside, smooth, seconds)
+        return np.where(inside & self.is_single, smooth, seconds)
 
     def add_stop(self, stop: Stop) -> None:
         """A stop whose step was not printed, at the price of others. A checkpoint at the log's end is not over yet."""
@@ -166,7 +176,7 @@ class Unprinted:
             self.books["step"].add(num * float(self.baseline.level[-1]), "inferred", num=num)
 
 
-def _every_kth(seconds: Floats) -> npt.NDArray[np.bool_]:
+def every_kth(seconds: Floats) -> npt.NDArray[np.bool_]:
     """Every k-th row, where nearly all of those and hardly any other take longer than the others; else none.
 
     They are at steps that are multiples of the printing interval: no step between two prints is one of them.
