@@ -88,7 +88,7 @@ def test_a_total_at_the_end_says_what_the_printed_seconds_cover():
     assert neither.ledger.step is None or neither.reading.confidence < 0.5
 
 
-def test_a_sum_begun_anew_after_a_stop_is_smaller_there():
+def test_a_sum_that_begins_again_after_a_stop_is_smaller_there():
     """No step is done faster after an evaluation: a figure that falls there is the time of fewer steps."""
     report = report_of(undecided())
     assert report.ledger.step.typical_s == pytest.approx(26.1 / 20, rel=0.02)

@@ -12,8 +12,8 @@ FORMAT = Format(
     lines=(
         Line(
             "step",
-            rf"(?P<step>\d+):\s+(?:learn:? (?P<loss>{_NUMBER})\s*)?{_TEST}"
-            rf"(?:best(?:Test)?:? {_NUMBER}(?: *\(\d+\))?\s*)?(?:passed: [\d.]+ ?\w+\s+)?"
+            rf"(?P<step>\d+):\s+(?:learn:? (?P<loss>{_NUMBER})\s*+)?{_TEST}"
+            rf"(?:best(?:Test)?:? {_NUMBER}(?: *\(\d+\))?\s*+)?(?:passed: [\d.]++ ?[a-z]++\s+)?"
             rf"total: (?P<elapsed_clock>{_SPAN})\s+remaining: {_SPAN}",
         ),
         Line("fact", r"Learning rate set to (?P<learning_rate>[\d.e-]+)"),

@@ -30,8 +30,8 @@ _DONE = 0.9
 _ANNOUNCED = 0.3
 # A checkpoint this many times longer than usual contains something else.
 _ODD_SAVE = 2.0
-# A window's sum below this share of the level began anew after the stop: steps before it are in no printed time.
-_BEGUN_ANEW = 0.9
+# A window's sum below this share of the level began again after the stop: steps before it are in no printed time.
+_BEGUN_AGAIN = 0.9
 # A last checkpoint this many times longer than the others has something else after it.
 _ODD_LAST = 1.5
 OutsidePhase = Literal["step", "warmup", "gap", "evaluation", "checkpoint"]
@@ -158,7 +158,7 @@ def _stopped_clock(run: Run, stops: Sequence[Stop], baseline: Baseline) -> list[
         # Rows that took their timestamps from another line are not where they were written.
         is_close = last == first + 1 and len(stamped) == len(steps)
         saved_last_s = _saved_last_s(run, shared, (first, last), own_s) if is_close else 0.0
-        if is_close and _began_anew(run, last, baseline):
+        if is_close and _began_again(run, last, baseline):
             most = _printed_s(shared) + saved_last_s
             left, until_line = min(left, most), min(until_line, most)
         if _saves_last(shared):
@@ -168,9 +168,9 @@ def _stopped_clock(run: Run, stops: Sequence[Stop], baseline: Baseline) -> list[
     return [outside for stretch in _with_saves_before(found) for outside in _shared_out(*stretch)]
 
 
-def _began_anew(run: Run, row: int, baseline: Baseline) -> bool:
+def _began_again(run: Run, row: int, baseline: Baseline) -> bool:
     """Whether the printed sum of a row is of fewer steps than the row, as its timer started again after a stop."""
-    is_short = float(run.steps.seconds[row]) < _BEGUN_ANEW * float(baseline.level[row]) * int(run.steps.span[row])
+    is_short = float(run.steps.seconds[row]) < _BEGUN_AGAIN * float(baseline.level[row]) * int(run.steps.span[row])
     return is_short and run.clock.is_sum
 
 
