@@ -286,3 +286,11 @@ def test_where_bars_begin_in_a_long_log_is_looked_at_too(tmp_path):
     run = read(str(path))
     assert (int(run.steps.step[-1]), run.num_trainings) == (3 * 9000 + 8800, 1)
     assert sum(stop.evaluated for stop in run.stops) == 3
+
+
+def test_results_of_what_came_before_the_bars_are_none_of_theirs():
+    before = [f"Acc@1 7{n}.20 Acc@5 9{n}.10" for n in range(4)]
+    lines = [*before, *(bar(n, 300, 0.5, label="Train: ", post=f", loss={3 - n / 300:.3f}") for n in range(5, 300, 5))]
+    run = run_of(lines)
+    assert int(run.steps.step[-1]) == 295
+    assert not any(stop.evaluated for stop in run.stops)

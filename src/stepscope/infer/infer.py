@@ -101,7 +101,7 @@ def _with_results(fmt: Format, reading: BarReading, found: SortedKinds, lines: S
     runs = reading.training.runs
     rows = [run[-1].number for run in runs] if len(runs) > 1 else [bar.number for bar in runs[0]]
     result = find_result(found.kinds, rows)
-    if result is None:
+    if result is None or not result.numbers:
         return fmt
     line = result.line
     if line.regex.match(lines[result.numbers[0]].strip()) is None:
