@@ -320,3 +320,11 @@ def test_a_bar_of_an_evaluation_that_is_drawn_to_its_end_says_how_long_it_took()
     run = read_as(lines)
     assert run.events.kind.count("evaluation") == 4
     assert run.events.took_ns[0] == pytest.approx(4e9)
+
+
+def test_results_of_what_came_before_the_bars_are_none_of_theirs():
+    before = [f"Acc@1 7{n}.20 Acc@5 9{n}.10" for n in range(4)]
+    lines = [*before, *(bar(n, 300, 0.5, label="Train: ", post=f", loss={3 - n / 300:.3f}") for n in range(5, 300, 5))]
+    run = run_of(lines)
+    assert int(run.steps.step[-1]) == 295
+    assert not any(stop.evaluated for stop in run.stops)

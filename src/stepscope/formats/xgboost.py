@@ -16,7 +16,10 @@ FORMAT = Format(
             rf"(?:\s+{_SCORE})*\s*$",
         ),
         # Its own program names the time of day, and without watched sets nothing else.
-        Line("step", r"\[(?P<stamp>\d\d:\d\d:\d\d)\] +\[(?P<step>\d+)\](?:\s{1,8}[^\s:-]{1,40}-[^\s:]{1,60}:[-+.\w]{1,30})*\s*$"),
+        Line(
+            "step",
+            r"\[(?P<stamp>\d\d:\d\d:\d\d)\] +\[(?P<step>\d+)\](?:\s{1,8}[^\s:-]{1,40}-[^\s:]{1,60}:[-+.\w]{1,30})*\s*$",
+        ),
         Line(
             "chatter",
             r"Will train until [\w.-]{1,60}-[\w@.-]{1,60} hasn't improved in \d+ rounds|Stopping\. Best iteration:",

@@ -61,7 +61,9 @@ def _result(reading: BarReading, found: SortedKinds, lines: Sequence[str]) -> St
     runs = reading.training.runs
     rows = [run[-1].number for run in runs] if len(runs) > 1 else [bar.number for bar in runs[0]]
     result = find_result(found.kinds, rows)
-    if result is None or result.line.regex.match(lines[result.numbers[0]].strip()) is not None:
+    if result is None or not result.numbers:
+        return None
+    if result.line.regex.match(lines[result.numbers[0]].strip()) is not None:
         return result
     # The bars have no prefix, and these lines do.
     return result._replace(line=result.line._replace(pattern=_BEHIND + result.line.pattern))
