@@ -111,6 +111,21 @@ while True:
 def whole(model):
     for x in batches:
         run(x)                                      # 30
+def other(model):
+    with timer:
+        weights = model.state_dict()                # 33
+        torch.save(weights, path)
+        upload()                                    # 35
+    with timer: joblib.dump(model, path); upload()  # 36
+    with open(path) as file:
+        json.dump(metrics, file)                    # 38
+    with writer:
+        for x in loader:
+            torch.save(x, path)                     # 41
+    for x in batches:
+        prepare(x)                                  # 43
+        model.test_on_batch(x)
+    for x in batches: model.train_on_batch(x); model.test_on_batch(x)  # 45
 """
 
 
@@ -119,6 +134,7 @@ def whole(model):
     [
         *((3, None), (6, "evaluation"), (8, None), (10, "evaluation"), (12, None), (14, None), (17, "evaluation")),
         *((19, "checkpoint"), (21, None), (23, "checkpoint"), (26, None), (30, "evaluation"), (900, None)),
+        *((33, None), (35, "checkpoint"), (36, "checkpoint"), (38, None), (41, None), (43, "evaluation"), (45, None)),
     ],
 )
 def test_what_encloses_a_line_says_what_it_is(tmp_path, line, kind):

@@ -92,6 +92,38 @@ def test_every_second_is_booked_where_it_happened(tmp_path):
     assert report.forecast.remaining_s == pytest.approx(100 * 0.11 + 5 * 2.0, rel=0.1)
 
 
+def test_an_evaluation_that_begins_as_the_first_line_arrives_is_whole(tmp_path):
+    """The line was printed before it, and reached us a moment later on a busy machine."""
+    own = Recording(tmp_path)
+    began = own.now
+    own.now += 0.004
+    own.line("begin")
+    own.now = began
+    own.span("evaluation", 0.5)
+    for step in range(10):
+        own.span("step", 0.1, str(step))
+        own.line(f"step {step} loss 1.0")
+    assert seconds(tmp_path)["evaluation"] == pytest.approx(0.5, abs=1e-6)
+
+
+def test_a_compile_within_an_evaluation_is_part_of_it(tmp_path):
+    own = Recording(tmp_path)
+    own.line("begin")
+    for step in range(10):
+        own.span("step", 0.1, str(step))
+        own.line(f"step {step} loss 1.0")
+    began = own.now
+    own.span("compile", 0.3)
+    own.now = began
+    own.span("evaluation", 0.5)
+    own.span("compile", 0.2)
+    for step in range(10, 20):
+        own.span("step", 0.1, str(step))
+        own.line(f"step {step} loss 1.0")
+    assert seconds(tmp_path)["evaluation"] == pytest.approx(0.5, abs=1e-6)
+    assert seconds(tmp_path)["warmup"] == pytest.approx(0.2, abs=1e-6)
+
+
 def test_the_usual_load_of_a_batch_is_part_of_the_step_and_only_a_pause_is_a_wait(tmp_path):
     run = Recording(tmp_path)
     for step in range(60):

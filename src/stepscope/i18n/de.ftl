@@ -23,6 +23,7 @@ basis-measured = gemessen
 basis-inferred = abgeleitet
 basis-assumed = geschätzt
 basis-unpriced = { $count }×, ohne Zeitangabe
+basis-unseen = nicht protokolliert, höchstens { $most }
 origin-flag = angegeben
 origin-config = Config
 origin-log = Log

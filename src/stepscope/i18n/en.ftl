@@ -25,6 +25,7 @@ basis-measured = measured
 basis-inferred = inferred
 basis-assumed = assumed
 basis-unpriced = { $count }×, not timed
+basis-unseen = not printed, at most { $most }
 origin-flag = stated
 origin-config = config
 origin-log = log

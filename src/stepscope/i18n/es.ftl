@@ -23,6 +23,7 @@ basis-measured = medido
 basis-inferred = deducido
 basis-assumed = estimado
 basis-unpriced = { $count }×, sin tiempos
+basis-unseen = sin líneas en el registro, { $most } como máximo
 origin-flag = indicado
 origin-config = config
 origin-log = log

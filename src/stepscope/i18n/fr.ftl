@@ -23,6 +23,7 @@ basis-measured = mesuré
 basis-inferred = déduit
 basis-assumed = estimé
 basis-unpriced = { $count }×, sans durée
+basis-unseen = absent du journal, { $most } au plus
 origin-flag = indiqué
 origin-config = config
 origin-log = log

@@ -14,6 +14,7 @@ from itertools import pairwise
 from stepscope.infer.assumptions import assumptions_of
 from stepscope.infer.bar_format import bar_format
 from stepscope.infer.bar_series import read_bars
+from stepscope.infer.beside_bars import with_stops
 from stepscope.infer.candidate import contradicted_by_epochs, find_candidates
 from stepscope.infer.clock_choice import Doubt, as_one_step
 from stepscope.infer.drawn_bars import Bar, find_bars
@@ -83,6 +84,7 @@ def _by_bars(bars: list[Bar], lines: Sequence[str], found: SortedKinds) -> tuple
     fmt = bar_format(reading, NAME) if reading is not None else None
     if reading is None or fmt is None or fmt.inferred is None or fmt.inferred.confidence < LEAST_CONFIDENCE - 0.05:
         return None
+    fmt = with_stops(fmt, reading, found)
     if fmt.layout.bars_are_epochs:
         fmt = _with_epoch_line(fmt, reading.training.runs, found)
     return fmt, len(reading.training.bars) * reading.training.is_named

@@ -151,18 +151,20 @@ def _evaluation(kind: Kind, counter: Counter, step_keys: set[str]) -> StopLines 
     if not shape.fields:
         return _wordy("evaluation", kind)
     groups: dict[int, str] = _progress(shape)
+    keys = [field.key.replace("_", " ") for field in shape.fields]
+    losses = [index for index, key in enumerate(keys) if "loss" in key and not re.search(r"(?<![a-z])train", key)]
+    loss = next((index for index in losses if EVALUATION.search(keys[index])), next(iter(losses), None))
     for index, field in enumerate(shape.fields):
         if index in groups:
             continue
         if field.kind == "stamp" and "stamp" not in groups.values():
             groups[index] = "stamp"
             continue
-        key = field.key.replace("_", " ")
         # After the line of its epoch, an evaluation of that number is inside the next one's time: its place tells that.
         is_first = "step" not in groups.values() and not counter.counts_epochs
         if is_first and counter.step is not None and field.key == counter.key and whole(field.text) is not None:
             groups[index] = "step"
-        elif "val_loss" not in groups.values() and "loss" in key and not re.search(r"(?<![a-z])train", key):
+        elif index == loss:
             groups[index] = "val_loss"
         elif field.key in step_keys and not _is_own_time(kind, index, least=_LEAST_TIMES):
             continue  # the step line's own clock

@@ -36,6 +36,7 @@ from stepscope.ledger.stop_rows import LOG_LINE_S, StopRows
 from stepscope.ledger.timestamps import has_stamped_rows, read_stamps
 from stepscope.ledger.trainings import merge_trainings, split_trainings
 from stepscope.ledger.unprinted import Unprinted
+from stepscope.ledger.unseen import with_unseen
 from stepscope.run.model import NO_TIME, Floats, Run
 from stepscope.run.stops import Stop
 from stepscope.source.trace_file import Spans
@@ -72,8 +73,10 @@ def _attribute(run: Run, confidence: float, spans: Spans | None) -> Ledger:
     if is_recorded(run, spans):
         return _attribute_steps(run, confidence, spans)
     if hold_every_row(run, run.stops) and level_between(run, run.stops) is None:
-        return _attribute_rows(run, by_whole_rows(run, run.stops), confidence)
-    return _attribute_steps(run, confidence, spans)
+        ledger = _attribute_rows(run, by_whole_rows(run, run.stops), confidence)
+    else:
+        ledger = _attribute_steps(run, confidence, spans)
+    return ledger if spans else with_unseen(ledger, run)
 
 
 def _attribute_rows(run: Run, whole: Run, confidence: float) -> Ledger:
@@ -219,6 +222,9 @@ def _reconcile_with_stamps(work: Attribution, *, has_silent: bool) -> bool:
     for outside in work.stamps.outside:
         # Where rows were stamped late or early, some stretches come out too short by as much as others are too long.
         work.books[outside.phase].add(outside.seconds, "measured", sd=max(tick, -outside.seconds), num=outside.num)
+        if outside.open_s > tick:
+            work.books["evaluation"].either(outside.open_s)
+            work.books["checkpoint"].either(outside.open_s)
     rest = work.stamps.wall_s - work.books.seconds
     if rest > tick:
         work.books["unlogged"].add(rest, "measured", sd=tick)

@@ -25,14 +25,14 @@ from stepscope.run.save_tails import save_tails
 from stepscope.run.span_rows import covered_upto, row_starts
 from stepscope.source.trace_file import SUSPENDED, Spans
 
-# A span inside another counts as the first of these: nothing goes on while the machine sleeps; a checkpoint or a
-# compile in the middle of an evaluation is one; a wait for data or a collection belongs to the work it interrupts.
+# A span inside another counts as the first of these: nothing goes on while the machine sleeps; a checkpoint in the
+# middle of an evaluation is one; a compile, a wait for data or a collection belongs to the work it interrupts.
 _PHASES: tuple[tuple[str, Phase], ...] = (
     (SUSPENDED, "gap"),
     ("checkpoint", "checkpoint"),
     ("checkpoint tail", "checkpoint"),
-    ("compile", "warmup"),
     ("evaluation", "evaluation"),
+    ("compile", "warmup"),
     ("data", "data"),
     ("gc", "gc"),
     ("communication", "communication"),

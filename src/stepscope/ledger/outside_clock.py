@@ -13,6 +13,7 @@ import numpy as np
 
 from stepscope.columns.statistics import median
 from stepscope.core.units import NS
+from stepscope.ledger.arrival_split import following_rows, save_lines
 from stepscope.ledger.baseline import Baseline
 from stepscope.ledger.first_window import FirstWindow, first_windows, usual_spacing
 from stepscope.lines.notices import FATAL
@@ -26,6 +27,8 @@ _TICKS = 10
 _DONE = 0.9
 # A line of an evaluation that comes before this share of it announces it.
 _ANNOUNCED = 0.3
+# A last checkpoint this many times longer than the others has something else after it.
+_ODD_SAVE = 1.5
 OutsidePhase = Literal["step", "warmup", "gap", "evaluation", "checkpoint"]
 
 
@@ -36,6 +39,7 @@ class Outside(NamedTuple):
     phase: OutsidePhase
     is_last: bool = False  # after the last step, where a run does more than usual
     num: int = 1
+    open_s: float = 0.0  # seconds next to it that may be its as well, or another stop's
 
 
 def find_outside(run: Run, stops: Sequence[Stop], baseline: Baseline) -> list[Outside]:
@@ -267,7 +271,7 @@ def _after_last_row(run: Run, stops: Sequence[Stop], baseline: Baseline) -> list
     trailing = [stop for stop in stops if is_after_last_row(run, stop)]
     found = _last_steps(run, trailing, baseline)
     at_ns = int(run.steps.t_ns[-1]) + sum(round(steps.seconds * NS) for steps in found)
-    for stop in trailing:
+    for index, stop in enumerate(trailing):
         if _is_saved_first(stop):
             at_ns = _add_printed_save(found, stop, at_ns)
         if stop.evaluated and stop.end_ns is not None and stop.end_ns > at_ns:
@@ -279,12 +283,38 @@ def _after_last_row(run: Run, stops: Sequence[Stop], baseline: Baseline) -> list
             at_ns = stop.end_ns
         if stop.saved and not _is_saved_first(stop):
             assert run.stamps is not None
-            left = (run.stamps.last_ns - at_ns) / NS
-            took = left if stop.save_took_s is None else min(left, stop.save_took_s)
+            left = (_next_begin_ns(run, trailing[index + 1 :]) - at_ns) / NS
+            took = _last_save_s(run, stop, at_ns, left, baseline) if stop.save_took_s is None else stop.save_took_s
+            took = min(left, took)
             if took > 0:
-                found.append(Outside(took, "checkpoint", is_last=True))
+                open_s = left - took if stop.save_took_s is None else 0.0
+                found.append(Outside(took, "checkpoint", is_last=True, open_s=open_s))
                 at_ns += round(took * NS)
     return found
+
+
+def _next_begin_ns(run: Run, later: Sequence[Stop]) -> int:
+    """When the next of these stops began, as far as an evaluation says how long it took; else the end of the log."""
+    assert run.stamps is not None
+    following = later[0] if later and run.is_recorded else None
+    if following is None or following.end_ns is None or following.evaluation_took_s is None:
+        return run.stamps.last_ns
+    return following.end_ns - round(following.evaluation_took_s * NS)
+
+
+def _last_save_s(run: Run, stop: Stop, at_ns: int, left: float, baseline: Baseline) -> float:
+    """What of the time after the last step, from a moment on, is a checkpoint's: up to its line, if that ends it.
+
+    Else as much as others took, where more is left than that: what is far before its line or follows may be anything.
+    """
+    lines = save_lines(run, lambda row: float(baseline.level[row]), following_rows(run))
+    before = 0.0 if stop.save_ns is None else max(0.0, (stop.save_ns - at_ns) / NS)
+    if lines.end and before:
+        return before
+    if lines.usual_s is None:
+        return left
+    own = left - before if before > _ODD_SAVE * lines.most_before_s else left
+    return lines.usual_s if own > _ODD_SAVE * lines.usual_s else own
 
 
 def _last_steps(run: Run, stops: Sequence[Stop], baseline: Baseline) -> list[Outside]:

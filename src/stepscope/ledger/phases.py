@@ -103,8 +103,8 @@ class PhaseTotal(NamedTuple):
 
     @property
     def is_unpriced(self) -> bool:
-        """Whether it happened, and nothing in the log shows how long it took."""
-        return self.num > 0 and self.ns == 0 and self.basis == "assumed"
+        """Whether nothing in the log shows how long it took, or that it happened at all (`num` is 0 then)."""
+        return self.ns == 0 and self.basis == "assumed"
 
 
 class Finding(NamedTuple):

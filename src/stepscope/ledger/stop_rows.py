@@ -6,7 +6,8 @@ import functools
 
 import numpy as np
 
-from stepscope.ledger.arrival_split import ArrivalSplit, follow_rows, split_row
+from stepscope.columns.statistics import median
+from stepscope.ledger.arrival_split import ArrivalSplit, following_rows, save_lines, split_row
 from stepscope.ledger.bookkeeping import Attribution
 from stepscope.ledger.phases import Basis, Part, Phase
 from stepscope.ledger.posterior import SAVE_SCATTER
@@ -29,8 +30,9 @@ _LEAST_CHANCE = 0.1
 # with neighbours, up to five times as long as usual). An evaluation longer than this hung, which says nothing about
 # others.
 _HUNG_EVALUATION = 10.0
-# A checkpoint this many times longer than usual, by the arrival of the lines around it, contains something else.
-_ODD_SAVE = 2.0
+# A checkpoint, or an evaluation, this many times longer than usual, by the arrival of the lines around it, contains
+# something else; an evaluation is compared with no fewer than this many.
+_ODD_SAVE, _ODD_ARRIVAL, _LEAST_USUAL = 2.0, 2.0, 3
 # The first later evaluation, if it takes this many times what others do, compiled or touched something as well.
 _RECOMPILED = 1.5
 # The first evaluation of a process takes up to this many times a later one even where compiling is not counted.
@@ -50,7 +52,8 @@ class StopRows:
         self.books, self.pricing, self.stamps = work.books, work.pricing, work.stamps
         self.baseline, self.timed = work.baseline, work.timed
         self._slow = slow
-        self._follows_row = work.run.is_recorded and follow_rows(work.run)
+        self._follow_rows = following_rows(work.run)
+        self._save_lines = save_lines(work.run, lambda row: self.pricing.stop_row(row).one_s, self._follow_rows)
 
     def add(self, row: int, stop: Stop) -> None:
         """Book one row and the stop it holds."""
@@ -83,31 +86,31 @@ class StopRows:
 
     def _split(self, row: int, stop: Stop) -> ArrivalSplit | None:
         one_s = self.pricing.stop_row(row).one_s
-        return split_row(self.work.run, row, stop, one_s, follows_row=self._follows_row)
+        return split_row(self.work.run, row, stop, one_s, follow_rows=self._follow_rows, ends_save=self._save_lines.end)
 
     @functools.cached_property
-    def _usual_save_s(self) -> float | None:
-        """What a checkpoint and the pauses after it usually take, by the arrivals; None where there are too few."""
-        splits = [self._split(stop.row, stop) for stop in self.work.run.stops if stop.saved and stop.row is not None]
-        seconds = sorted(split.checkpoint_s for split in splits if split is not None)
-        # Of two, the longer one is the one that may hold something else.
-        return seconds[(len(seconds) - 1) // 2] if len(seconds) > 1 else None
+    def _usual_evaluation_s(self) -> float | None:
+        """What an evaluation usually takes, by the arrivals; None where there are too few."""
+        stops = [stop for stop in self.work.run.stops if stop.evaluated and stop.row is not None]
+        splits = [self._split(stop.row, stop) for stop in stops if stop.row is not None]
+        seconds = [split.evaluation_s for split in splits if split is not None]
+        return float(median(np.array(seconds))) if len(seconds) >= _LEAST_USUAL else None
 
     def _without_pause(self, split: ArrivalSplit) -> ArrivalSplit:
         """A checkpoint that is far longer than the others may be followed by a pause of another kind."""
-        usual_s = self._usual_save_s
+        usual_s = self._save_lines.usual_s
         if usual_s is None or split.checkpoint_s <= _ODD_SAVE * usual_s:
             return split
         return split._replace(checkpoint_s=usual_s, rest_s=split.rest_s + split.checkpoint_s - usual_s)
 
     def _add_arrivals(self, row: int, stop: Stop, split: ArrivalSplit) -> None:
         """Lines of a recording came at the ends of its parts; only the steps among them are taken to be usual ones."""
-        around = self.pricing.stop_row(row)
+        around, own = self.pricing.stop_row(row), split.checkpoint_s
         if stop.saved:
             split = self._without_pause(split)
         sd, early = around.jitter_s, min(2 * LOG_LINE_S, 0.05 * split.evaluation_s)
-        if around.span > 1 and stop.evaluation_took_s is None:
-            early += min(0.5 * around.one_s, 0.05 * split.evaluation_s)  # the step before it may have been a slow one
+        if stop.evaluation_took_s is None:
+            early += min(0.5 * around.one_s, 0.05 * split.evaluation_s)  # the step before it may have been a slow one, or its end be printed late
         self.books.book(
             row, "step", around.level_s, "inferred", sd=sd, source="after stop", down=around.down_s, up=around.up_s
         )
@@ -117,6 +120,11 @@ class StopRows:
             self.books.book(
                 row, "evaluation", split.evaluation_s, "measured", sd=sd, source="late", down=early, up=LATE_S + up
             )
+            usual_s = self._usual_evaluation_s
+            if stop.evaluation_took_s is None and usual_s and split.evaluation_s > _ODD_ARRIVAL * usual_s:
+                self.books["evaluation"].doubt("odd", split.evaluation_s - usual_s, 0.0)
+                self.books["step"].either(split.evaluation_s - usual_s)
+            self.books["evaluation"].doubt("place", min(split.slack_s, split.evaluation_s), split.slack_s)
         if stop.saved:
             down = _AROUND_PRINTED * split.evaluation_s if stop.evaluation_took_s is not None else LATE_S
             self.books.book(
@@ -124,7 +132,7 @@ class StopRows:
                 "checkpoint",
                 split.checkpoint_s,
                 "measured",
-                sd=sd,
+                sd=sd if split.checkpoint_s == own else float(np.hypot(sd, SAVE_SCATTER * split.checkpoint_s)),
                 source="after stop",
                 down=around.up_s + down,
                 up=around.down_s + early,

@@ -18,7 +18,7 @@ from stepscope.formats import stepscope_spans
 from stepscope.lines.format import Format
 from stepscope.run.model import NO_TIME, EventTable, Floats, Ints, Rank, Run, Segment, Stamps, StepTable
 from stepscope.run.save_tails import save_tails
-from stepscope.run.span_rows import OUTSIDE, WAITS, inside, overlaps, row_starts
+from stepscope.run.span_rows import OUTSIDE, WAITS, inside, joined, overlaps, row_starts
 from stepscope.source.span_file import Lane, main_lanes
 
 FORMAT = dataclasses.replace(stepscope_spans.FORMAT, name="stepscope_spans")
@@ -26,6 +26,8 @@ FORMAT = dataclasses.replace(stepscope_spans.FORMAT, name="stepscope_spans")
 _LEAST_STEPS = 2
 # The log's own lines are the frame of the run where they cover this share of the steps' time.
 _COVERS = 0.8
+# On a busy machine a line arrives this much later than it was printed.
+_LATE_NS = 20_000_000
 _LOSSES = ("loss", "train_loss", "train/loss")
 _VAL_LOSSES = ("val_loss", "eval_loss", "valid_loss", "validation_loss", "test_loss")
 
@@ -213,6 +215,9 @@ def _frame(frame: tuple[int, int] | None, main: MainLane) -> Stamps:
     last = max(lane.last_ns for lane in main.lanes)
     if frame is not None and min(end, frame[1]) - max(begin, frame[0]) >= _COVERS * (end - begin):
         first, last = frame
+        # What began right after the first line was printed may have done so before we had that line.
+        begins = joined(main.lanes[0].spans, ("evaluation", "checkpoint"))[:, 0]
+        first = int(begins[(begins > first - _LATE_NS) & (begins < first)].min(initial=first))
     else:
         first = min(int(own[0, 0]) for lane in main.lanes for own in lane.spans.values() if len(own))
     return Stamps(first_ns=first, last_ns=last, dated=True, zoned=True, daily=False, resolution_ns=1)

@@ -21,6 +21,9 @@ class PhaseCells(NamedTuple):
 def phase_cells(total: PhaseTotal, language: Language) -> PhaseCells:
     """The cells of one phase."""
     name = language.text(f"phase-{total.phase}")
+    if total.is_unpriced and not total.num:
+        most = language.text("basis-unseen", most=language.duration(total.high_s))
+        return PhaseCells(name, "", "?", "", most)
     if total.is_unpriced:
         return PhaseCells(name, "", "?", "", language.text("basis-unpriced", count=total.num))
     return PhaseCells(

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
-from _stepscope.source_words import kind_at
+from _stepscope.source_words import SAVES, kind_at
 
 Kind = Literal["evaluation", "checkpoint", "training"]
 
@@ -32,10 +32,6 @@ class Activity(NamedTuple):
     place: str | None
 
 
-_SAVES = re.compile(
-    r"_*(async_|maybe_|do_)?(save(?!_(for_backward|hyperparam|fig|image|plot|metric|log|graph|args))(_|$)"
-    r"|(dump|write|store|export)_(checkpoint|ckpt|snapshot|weights))"
-)
 _EVALUATES = re.compile(
     r"_*(do_|run_|maybe_|inner_)?((eval|evaluate|evaluation|val|valid|validate|validation)(_|\d|$)(?!actions?$|frame)"
     r"|estimate_loss|prediction_loop|test$|test_(step|epoch|loop|end))"
@@ -78,12 +74,12 @@ def named(frame: Frame) -> Kind | None:
     owner, _, name = frame.name.replace(".<locals>", "").rpartition(".")
     owner = owner.rpartition(".")[2]
     if _TORCH.search(frame.file):
-        if _TORCH_SAVES.search(frame.file) and _SAVES.match(name):
+        if _TORCH_SAVES.search(frame.file) and SAVES.match(name):
             return "checkpoint"
         return "training" if name == "backward" or "/torch/optim/" in frame.file else None
     if _LIBRARY.search(frame.file):
         return None
-    if _SAVES.match(name):
+    if SAVES.match(name):
         return "checkpoint"
     if _EVALUATES.match(name) or _EVALUATORS.match(owner):
         return "evaluation"

@@ -1,8 +1,9 @@
 """What the text around a line of a training program says that it is: part of an evaluation, or of a save.
 
 Hand-written loops often have neither in a function. What encloses the line speaks for itself all the same: a loop over
-the validation loader, a loop without gradients, `with timer("checkpoint")`, `if step % save_interval == 0`. Only the
-text is read, nothing of it is run; the innermost construct that says something counts, up to the function around it.
+the validation loader, a loop without gradients, `with timer("checkpoint")`, a `with` in which something is saved, `if
+step % save_interval == 0`. Only the text is read, nothing of it is run; the innermost construct that says something
+counts, up to the function around it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,17 @@ _MOST_BYTES = 500_000
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _EVALUATION = re.compile(r"(eval|evaluat\w*|val|valid|validat\w*|test|testing|heldout)(set|loader|dl|ds|data|iter)?$")
 _CHECKPOINT = re.compile(r"(save|saves|saving|checkpoint\w*|ckpt|ckpts|snapshot)$")
+# Functions that save.
+SAVES = re.compile(
+    r"_*(async_|maybe_|do_)?(save(?!_(for_backward|hyperparam|fig|image|plot|metric|log|graph|args))(_|$)"
+    r"|(dump|write|store|export)_(checkpoint|ckpt|snapshot|weights))"
+)
 _NO_GRADIENTS = ("no_grad", "inference_mode")
+# Of writers of any object, those with which models are written.
+_PICKLES = ("pickle", "cloudpickle", "dill", "joblib")
+# Calls that test a model with one batch, and those that train it.
+_TESTS, _TRAINS = {"test_on_batch", "predict_on_batch"}, {"train_on_batch", "backward", "fit", "train_step"}
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
@@ -66,9 +77,11 @@ def _enclosing(node: ast.AST, line: int) -> Iterator[ast.AST]:
 def _said(node: ast.AST, line: int, *, conditions: bool) -> str | None:
     if isinstance(node, (ast.With, ast.AsyncWith)):
         text = " ".join(ast.unparse(item.context_expr) for item in node.items)
-        return _kind_of(text) or ("evaluation" if _is_without_gradients(text) and _has_loop(node) else None)
-    if isinstance(node, (ast.For, ast.AsyncFor)) and line > node.lineno:
-        return "evaluation" if _kind_of(ast.unparse(node.iter)) == "evaluation" else None
+        found = _kind_of(text) or ("evaluation" if _is_without_gradients(text) and _has_loop(node) else None)
+        return found or ("checkpoint" if _has_saved(node, line) else None)
+    if isinstance(node, (ast.For, ast.AsyncFor)) and _is_in(node.body, line):
+        is_evaluation = _kind_of(ast.unparse(node.iter)) == "evaluation" or _tests_batches(node)
+        return "evaluation" if is_evaluation else None
     if conditions and isinstance(node, ast.If) and _is_in(node.body, line) and _has_remainder(node.test):
         return _kind_of(ast.unparse(node.test))
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -91,9 +104,31 @@ def _is_without_gradients(text: str) -> bool:
     return any(word in text for word in _NO_GRADIENTS)
 
 
+def _has_saved(node: ast.With | ast.AsyncWith, line: int) -> bool:
+    """Whether a block, of statements without a loop, saves something at this line or has done so before it."""
+    if _has_loop(node):
+        return False
+    return any(own.lineno <= line and any(_is_save(call) for call in _calls(own)) for own in node.body)
+
+
+def _is_save(call: ast.Call) -> bool:
+    owner, _, name = ast.unparse(call.func).rpartition(".")
+    return bool(SAVES.match(name)) or (name == "dump" and owner.rpartition(".")[2] in _PICKLES)
+
+
+def _tests_batches(node: ast.For | ast.AsyncFor) -> bool:
+    """Whether a loop tests its batches and trains with none of them."""
+    names = {ast.unparse(call.func).rpartition(".")[2] for call in _calls(node)}
+    return bool(names & _TESTS) and not names & _TRAINS
+
+
+def _calls(node: ast.AST) -> Iterator[ast.Call]:
+    return (child for child in ast.walk(node) if isinstance(child, ast.Call))
+
+
 def _has_loop(node: ast.AST) -> bool:
     """Over batches: a single action or a step of an average takes no loop."""
-    return any(isinstance(child, (ast.For, ast.AsyncFor, ast.While)) for child in ast.walk(node))
+    return any(isinstance(child, _LOOPS) for child in ast.walk(node))
 
 
 def _has_remainder(test: ast.expr) -> bool:

@@ -1,0 +1,67 @@
+"""What is printed between the drawn bars of an unknown log: results of evaluations, checkpoints.
+
+A bar of an evaluation that is drawn to its end says how long it took, so it comes first; many are wiped away before.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from stepscope.core.message import say
+from stepscope.core.redact import redact
+from stepscope.infer.bar_series import BarReading, BarSeries
+from stepscope.infer.counter import Counter
+from stepscope.infer.kinds import SortedKinds
+from stepscope.infer.line_parts import LineParts
+from stepscope.infer.stop_lines import StopLines, find_checkpoints, find_evaluation, gaps_of
+from stepscope.lines.format import Assumption, Format
+
+# Bars of evaluations that are drawn to their ends this many times as often as lines say what came out, or more.
+_AS_OFTEN = 0.7
+_SURE = 0.85
+_INSIDE = ("evaluation", "checkpoint")
+
+
+def with_stops(fmt: Format, reading: BarReading, found: SortedKinds) -> Format:
+    """The format of bars with the lines between them that report an evaluation or a checkpoint."""
+    rows = [bar.number for bar in reading.training.bars]
+    counter = Counter(None, None, None, None, None, np.array(rows), first_step=1, first_epoch=0, key="", weight=0.0)
+    evaluation = find_evaluation(found.kinds, rows, counter, LineParts((), ("",)))
+    if evaluation is not None and _num_full(reading) >= _AS_OFTEN * len(set(gaps_of(evaluation.numbers, rows))):
+        evaluation = None
+    stops = find_checkpoints(found.kinds, rows, counts_epochs=False)
+    kept = list(fmt.lines)
+    if evaluation is not None:
+        kept = [line for line in kept if line.kind != "evaluation"]
+        stops = [evaluation, *stops]
+    if not stops or fmt.inferred is None:
+        return fmt
+    is_inside = any(_is_within(reading.training, stop) for stop in stops)
+    includes = (*fmt.clock.includes, *(kind for kind in _INSIDE if is_inside and kind not in fmt.clock.includes))
+    assumptions = (
+        *fmt.inferred.assumptions,
+        *(
+            Assumption(say(f"infer-{stop.line.kind}", text=redact(stop.sample.text, 60)), None, _SURE)
+            for stop in stops
+        ),
+    )
+    return dataclasses.replace(
+        fmt,
+        lines=(*kept, *(stop.line for stop in stops)),
+        clock=fmt.clock._replace(includes=includes),
+        inferred=fmt.inferred._replace(assumptions=assumptions),
+    )
+
+
+def _num_full(reading: BarReading) -> int:
+    """How many bars of evaluations were drawn to their ends."""
+    runs: Sequence[list] = [run for one in reading.evaluations for run in one.runs]
+    return sum(run[-1].n == run[-1].total for run in runs)
+
+
+def _is_within(series: BarSeries, stop: StopLines) -> bool:
+    """Whether a line was printed while a bar of the training was not at its end."""
+    return any(run[0].number < number < run[-1].number for run in series.runs for number in stop.numbers)

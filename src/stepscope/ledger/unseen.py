@@ -1,0 +1,66 @@
+"""Evaluations and checkpoints that no line of a recording shows: how much of its time may be theirs.
+
+Where the arrivals of the lines are the clock, a row holds all that was done up to its line. A save that prints nothing
+is in some row then, or in the seconds that no row explains, and a step seems longer by it. How much that can be at
+most follows from the fastest rows: a step takes at least what they take.
+"""
+
+from __future__ import annotations
+
+from stepscope.columns.statistics import quantile
+from stepscope.core.units import NS
+from stepscope.ledger.accounts import ORDER
+from stepscope.ledger.phases import Ledger, Phase, PhaseTotal
+from stepscope.run.model import Run
+
+_SILENT: tuple[Phase, ...] = ("evaluation", "checkpoint")
+_REST: tuple[Phase, ...] = ("stall", "unlogged")
+# Of the rows, those up to this share are taken to have neither; what is less than this share of the run is no matter.
+_FASTEST, _LEAST_SHARE = 0.1, 0.005
+# Rows that differ by less than this are as even as rows are.
+_STEADY = 0.95
+
+
+def with_unseen(ledger: Ledger, run: Run) -> Ledger:
+    """The ledger of a recording with what its lines leave open: each of both phases that none of them shows."""
+    phases = {total.phase: total for total in ledger.phases}
+    missing = [phase for phase in _SILENT if phase not in phases]
+    if not run.is_recorded or not missing or not ledger.wall_ns:
+        return ledger
+    step = phases.get("step")
+    most_s = sum(_seconds(phases, phase) for phase in _REST)
+    if step is not None:
+        # What comes after the last line of a step may have been steps without one.
+        step = step._replace(high_s=step.high_s + _seconds(phases, "unlogged"))
+        phases["step"] = step
+        low_s = min(step.low_s, _least_s(run, step)) if run.clock.is_wall else step.low_s
+        if low_s < _STEADY * step.seconds:
+            phases["step"] = step._replace(low_s=low_s)
+            most_s += step.seconds - low_s
+    most_s += sum(_in_rows_s(ledger, phase) for phase in ("warmup", "gap"))
+    if most_s < _LEAST_SHARE * ledger.wall_s:
+        return ledger
+    for phase in missing:
+        phases[phase] = PhaseTotal(
+            phase=phase, seconds=0.0, low_s=0.0, high_s=most_s, basis="assumed", ns=0, num=0, share=0.0
+        )
+    return ledger._replace(phases=tuple(phases[phase] for phase in ORDER if phase in phases))
+
+
+def _seconds(phases: dict[Phase, PhaseTotal], phase: Phase) -> float:
+    return phases[phase].seconds if phase in phases else 0.0
+
+
+def _least_s(run: Run, step: PhaseTotal) -> float:
+    """What the steps took at least: each as long as those of the fastest rows."""
+    steps = run.steps
+    timed = steps.span > 0
+    timed[steps.first_rows] = False
+    if not timed.any():
+        return step.low_s
+    return quantile(steps.dur_ns[timed] / NS, _FASTEST) * step.num
+
+
+def _in_rows_s(ledger: Ledger, phase: Phase) -> float:
+    """Seconds of slow rows that are booked as a phase of the start for no other reason than that they came early."""
+    return sum(part.seconds for slow in ledger.slow for part in slow.parts if part.phase == phase)
