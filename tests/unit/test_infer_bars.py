@@ -210,3 +210,37 @@ def test_the_line_before_a_bar_without_a_label_is_its_heading():
     assert int(run.steps.step[-1]) == 4500
     assert run.events.kind.count("evaluation") == 5
     assert set(run.events.took_ns.tolist()) == {45 * 10**9}
+
+
+def test_results_and_checkpoints_are_printed_over_one_bar():
+    """Of a bar over all epochs: what is printed in the middle of it is within its clock."""
+    lines = []
+    for epoch in range(4):
+        lines += [bar(n, 400, 0.5, start=20 * epoch) for n in range(100 * epoch + 10, 100 * epoch + 101, 10)]
+        lines += [f"epoch {epoch}: eval_loss: {3.2 - epoch / 10:.4f}", f"saved checkpoint to epoch_{epoch}.pt"]
+    run = read_as(lines)
+    assert (run.events.kind.count("evaluation"), run.events.kind.count("checkpoint")) == (4, 4)
+    assert run.events.val_loss[0] == pytest.approx(3.2)
+    assert run.clock.runs_during("evaluation")
+
+
+def test_a_bar_of_an_evaluation_that_is_wiped_away_gives_way_to_its_result():
+    lines = []
+    for epoch in range(1, 5):
+        lines += [bar(n, 100, 0.5, label=f"Epoch {epoch}/4: ", post=", loss=0.4") for n in range(10, 101, 10)]
+        lines += [bar(7, 8, 0.5, label="Validating: ")]
+        lines += [f"Epoch {epoch}: loss=0.4511 val_loss={0.5 - epoch / 100:.4f}"]
+    run = read_as(lines)
+    evaluations = [i for i, kind in enumerate(run.events.kind) if kind == "evaluation"]
+    assert [round(float(run.events.val_loss[i]), 4) for i in evaluations] == [0.49, 0.48, 0.47, 0.46]
+
+
+def test_a_bar_of_an_evaluation_that_is_drawn_to_its_end_says_how_long_it_took():
+    lines = []
+    for epoch in range(1, 5):
+        lines += [bar(n, 100, 0.5, label=f"Epoch {epoch}/4: ", post=", loss=0.4") for n in range(10, 101, 10)]
+        lines += [bar(n, 8, 0.5, label="Validating: ") for n in (4, 8)]
+        lines += [f"Epoch {epoch}: val_loss={0.5 - epoch / 100:.4f}"]
+    run = read_as(lines)
+    assert run.events.kind.count("evaluation") == 4
+    assert run.events.took_ns[0] == pytest.approx(4e9)

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from stepscope.analysis.explain import explain
+from stepscope.i18n import Language
 from stepscope.ledger.phases import PhaseTotal
 from stepscope.reading.reader import read
-from stepscope.i18n import Language
 from stepscope.report import terminal
 
 

@@ -6,7 +6,6 @@ A bar of an evaluation that is drawn to its end says how long it took, so it com
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -43,10 +42,7 @@ def with_stops(fmt: Format, reading: BarReading, found: SortedKinds) -> Format:
     includes = (*fmt.clock.includes, *(kind for kind in _INSIDE if is_inside and kind not in fmt.clock.includes))
     assumptions = (
         *fmt.inferred.assumptions,
-        *(
-            Assumption(say(f"infer-{stop.line.kind}", text=redact(stop.sample.text, 60)), None, _SURE)
-            for stop in stops
-        ),
+        *(Assumption(say(f"infer-{stop.line.kind}", text=redact(stop.sample.text, 60)), None, _SURE) for stop in stops),
     )
     return dataclasses.replace(
         fmt,
@@ -58,7 +54,7 @@ def with_stops(fmt: Format, reading: BarReading, found: SortedKinds) -> Format:
 
 def _num_full(reading: BarReading) -> int:
     """How many bars of evaluations were drawn to their ends."""
-    runs: Sequence[list] = [run for one in reading.evaluations for run in one.runs]
+    runs = [run for one in reading.evaluations for run in one.runs]
     return sum(run[-1].n == run[-1].total for run in runs)
 
 

@@ -70,14 +70,12 @@ def split_row(
         return _shared(stop, min(evaluated, excess), excess, save_s)
     if stop.end_ns is None or not begin < stop.end_ns <= end:
         return None
-    slack_s = 0.0
-    if before is None:  # anywhere in the row
-        before = int(steps.span[row]) / 2
-        slack_s = before * level_s
+    slack_s = 0.0 if before is not None else int(steps.span[row]) / 2 * level_s
+    before_s = slack_s if before is None else before * level_s  # else anywhere in the row
     saved_first = stop.save_ns is not None and stop.save_ns < stop.end_ns
     if saved_first and save_s is None:
         return None  # where the checkpoint ended and the evaluation began, no line says
-    evaluated = min(excess, (stop.end_ns - begin) / NS - before * level_s - (save_s or 0.0) * saved_first)
+    evaluated = min(excess, (stop.end_ns - begin) / NS - before_s - (save_s or 0.0) * saved_first)
     if evaluated < max(level_s, _ANNOUNCED * excess) and not stop.saved:
         return ArrivalSplit(excess, 0.0, 0.0)
     if evaluated <= 0:

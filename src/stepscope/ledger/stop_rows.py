@@ -110,7 +110,9 @@ class StopRows:
             split = self._without_pause(split)
         sd, early = around.jitter_s, min(2 * LOG_LINE_S, 0.05 * split.evaluation_s)
         if stop.evaluation_took_s is None:
-            early += min(0.5 * around.one_s, 0.05 * split.evaluation_s)  # the step before it may have been a slow one, or its end be printed late
+            early += min(
+                0.5 * around.one_s, 0.05 * split.evaluation_s
+            )  # the step before it may have been a slow one, or its end be printed late
         self.books.book(
             row, "step", around.level_s, "inferred", sd=sd, source="after stop", down=around.down_s, up=around.up_s
         )
