@@ -46,6 +46,15 @@ CASES = {
         {33: "data", 22: "gc"},
         ("evaluation", "checkpoint", "gc", "data"),
     ),
+    "two-optimizers": Case(
+        "torch",
+        "two_optimizers",
+        (),
+        59,
+        59,
+        {41: "stall", 17: "data"},
+        ("evaluation", "checkpoint", "data"),
+    ),
     "huggingface": Case(
         "torch transformers accelerate",
         "huggingface",

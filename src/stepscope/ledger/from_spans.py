@@ -163,9 +163,12 @@ def _all_rows(spans: Spans) -> tuple[Ints, Ints]:
 
 
 def _rows(run: Run, spans: Spans) -> tuple[Ints, Ints]:
-    """The same of the run's own rows."""
+    """The same of the run's own rows, each of which may be several of the recorded steps."""
     starts, ends = _all_rows(spans)
-    return starts[np.searchsorted(ends, run.steps.t_ns)], run.steps.t_ns
+    last = np.searchsorted(ends, run.steps.t_ns)
+    every = int(median(np.diff(last))) if len(last) > 1 else 1
+    first = np.concatenate([[max(0, int(last[0]) - every + 1)], last[:-1] + 1])
+    return starts[first], run.steps.t_ns
 
 
 def _pieces(run: Run, starts: Ints, ends: Ints) -> _Pieces:

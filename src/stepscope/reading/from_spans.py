@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stepscope.columns.statistics import median
 from stepscope.core.settings import Settings
 from stepscope.formats import stepscope_spans
 from stepscope.lines.format import Format
@@ -28,6 +29,8 @@ _LEAST_STEPS = 2
 _COVERS = 0.8
 # On a busy machine a line arrives this much later than it was printed.
 _LATE_NS = 20_000_000
+# A loop that makes so many steps of an optimizer, at most, for each step that it prints, by this many printed ones.
+_MOST_JOINED, _LEAST_PRINTED, _MOSTLY = 8, 4, 0.8
 _LOSSES = ("loss", "train_loss", "train/loss")
 _VAL_LOSSES = ("val_loss", "eval_loss", "valid_loss", "validation_loss", "test_loss")
 
@@ -81,7 +84,7 @@ def with_spans(
     main = main_lane(lanes)
     if main is None:
         return None
-    main = main._replace(number=_aligned(main, log))
+    main = _aligned(_grouped(main, log), log)
     starts = _starts(main)
     segments, is_first = _segments(main)
     first_rows = np.flatnonzero(is_first)
@@ -172,21 +175,47 @@ def _format(run: Run, main: MainLane) -> Format:
     return dataclasses.replace(known, clock=FORMAT.clock, layout=layout, habits=habits)
 
 
-def _aligned(main: MainLane, log: Run | None) -> Ints:
-    """The steps' numbers; where they were only counted, as the log numbers them."""
-    if log is None or not len(log.steps.t_ns) or not any(lane.is_counted for lane in main.lanes):
-        return main.number
+def _places(main: MainLane, log: Run) -> tuple[Ints, Ints]:
+    """The numbers that the log prints of steps, and the recorded step that each line comes right after."""
     is_timed = log.steps.t_ns != NO_TIME
-    # The line of a step comes right after the step has ended.
     place = np.searchsorted(main.end, log.steps.t_ns[is_timed], side="right") - 1
-    printed = log.steps.step[is_timed][place >= 0]
+    return log.steps.step[is_timed][place >= 0], place[place >= 0]
+
+
+def _grouped(main: MainLane, log: Run | None) -> MainLane:
+    """Steps that were only counted, joined to those of the log: some loops step an optimizer several times in each."""
+    if log is None or not len(log.steps.t_ns) or not all(lane.is_counted for lane in main.lanes) or len(main.lanes) > 1:
+        return main
+    printed, place = _places(main, log)
+    further = np.diff(printed)
+    if int((further > 0).sum()) < _LEAST_PRINTED:
+        return main
+    ratios = np.diff(place)[further > 0] / further[further > 0]
+    every = int(round(float(median(ratios))))
+    if not 2 <= every <= _MOST_JOINED or float((ratios == every).mean()) < _MOSTLY:
+        return main
+    offsets, counts = np.unique(place - every * printed, return_counts=True)
+    last = int(offsets[np.argmax(counts)])  # of the step 0, as far as there was one
+    number = -(-(np.arange(len(main.end)) - last) // every)
+    is_first = np.concatenate([[True], np.diff(number) != 0])
+    is_last = np.append(is_first[1:], True)
+    return main._replace(
+        begin=main.begin[is_first], end=main.end[is_last], number=number[is_last], process=main.process[is_last]
+    )
+
+
+def _aligned(main: MainLane, log: Run | None) -> MainLane:
+    """The steps with their numbers; where they were only counted, as the log numbers them."""
+    if log is None or not len(log.steps.t_ns) or not any(lane.is_counted for lane in main.lanes):
+        return main
+    printed, place = _places(main, log)
     if not len(printed):
-        return main.number
-    offsets = printed - main.number[place[place >= 0]]
+        return main
+    offsets = printed - main.number[place]
     values, counts = np.unique(offsets, return_counts=True)
     best = int(values[np.argmax(counts)])
     is_sure = counts.max() > 0.5 * len(offsets) and best >= 0
-    return np.asarray(main.number + best if is_sure else main.number, dtype=np.int64)
+    return main._replace(number=main.number + best) if is_sure else main
 
 
 def _segments(main: MainLane) -> tuple[tuple[Segment, ...], np.ndarray]:

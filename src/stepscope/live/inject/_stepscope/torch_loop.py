@@ -33,6 +33,7 @@ class Loop:
         self._loaders: set[int] = set()  # what draws the batches of the training loaders
         self._fetched = 0  # the loader of the last fetch
         self._primary = self._steps = self._others = 0
+        self._has_batch = False  # whether the step that is going on began with the fetch of one
         session.at_save.append(self.end_evaluation)
         atexit.register(self._close)
 
@@ -81,6 +82,7 @@ class Loop:
                 self._fetched = loader
                 if not self.session.step_begin_ns or self.session.step_begin_ns == self.session.step_end_ns:
                     self.session.begin_step(began)
+                    self._has_batch = True
         if not self._evaluating_since:
             self.session.spans.end(kind, began, now_ns())
 
@@ -105,6 +107,7 @@ class Loop:
         if own != self._primary:
             self._others += 1
             if self._primary and self._others < _TAKES_OVER:
+                self._stepped_too()
                 return
             if self._primary:
                 self._steps = self._others - 1
@@ -115,6 +118,13 @@ class Loop:
         self.session.end_step(f"~{self._steps}")
         self.session.sampler.stepped()
         self._steps += 1
+        self._has_batch = False
+
+    def _stepped_too(self) -> None:
+        """The second of two optimizers has stepped: that was still the step before, unless a new batch came first."""
+        if not self._has_batch and self.session.step_end_ns:
+            self.session.drop_step()
+            self.session.step_end_ns = now_ns()
 
     def _close(self) -> None:
         self.end_evaluation(now_ns())
