@@ -137,6 +137,8 @@ def test_a_loop_goes_round_where_its_line_goes_back(tmp_path):
         ([[100, 200]], [(120, 150, 5)], [[100, 200]]),
         ([[100, 200]], [(300, 400, 5)], [[100, 200], [300, 400]]),
         ([[100, 101]], [(108, 400, 5)], [[100, 400]]),  # a short call, and the first look after it
+        # Looks that were far apart, on a busy machine, are of the one that they overlap.
+        ([[100, 200], [300, 400]], [(310, 900, 300)], [[100, 200], [300, 400]]),
     ],
 )
 def test_what_is_timed_and_what_is_seen_is_one(timed, sampled, expected):

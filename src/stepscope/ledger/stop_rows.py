@@ -33,6 +33,8 @@ _HUNG_EVALUATION = 10.0
 # A checkpoint, or an evaluation, this many times longer than usual, by the arrival of the lines around it, contains
 # something else; an evaluation is compared with no fewer than this many.
 _ODD_SAVE, _ODD_ARRIVAL, _LEAST_USUAL = 2.0, 2.0, 3
+# A checkpoint this many times longer may contain something else.
+_LONG_SAVE = 1.25
 # The first later evaluation, if it takes this many times what others do, compiled or touched something as well.
 _RECOMPILED = 1.5
 # The first evaluation of a process takes up to this many times a later one even where compiling is not counted.
@@ -103,11 +105,19 @@ class StopRows:
             return split
         return split._replace(checkpoint_s=usual_s, rest_s=split.rest_s + split.checkpoint_s - usual_s)
 
+    def _doubt_long_save(self, split: ArrivalSplit) -> None:
+        """What a checkpoint has beyond the others may be something after it, where its line does not end it."""
+        usual_s = self._save_lines.usual_s
+        if not self._save_lines.end and usual_s is not None and split.checkpoint_s > _LONG_SAVE * usual_s:
+            self.books["checkpoint"].doubt("long", split.checkpoint_s - usual_s, 0.0)
+            self.books["step"].either(split.checkpoint_s - usual_s)
+
     def _add_arrivals(self, row: int, stop: Stop, split: ArrivalSplit) -> None:
         """Lines of a recording came at the ends of its parts; only the steps among them are taken to be usual ones."""
         around, own = self.pricing.stop_row(row), split.checkpoint_s
         if stop.saved:
             split = self._without_pause(split)
+            self._doubt_long_save(split)
         sd, early = around.jitter_s, min(2 * LOG_LINE_S, 0.05 * split.evaluation_s)
         if stop.evaluation_took_s is None:
             early += min(

@@ -29,7 +29,10 @@ def with_sampled(timed: Ints, sampled: list[Sampled]) -> Ints:
     """The spans of one kind, those timed and those seen, in order; what overlaps is one span."""
     spans = [(int(begin), int(end)) for begin, end in timed.tolist()]
     for begin, end, slack in sorted(sampled):
-        touched = [own for own in spans if own[0] <= end + 2 * slack and own[1] >= begin - 2 * slack]
+        touched = [own for own in spans if own[0] <= end and own[1] >= begin]
+        if not touched:  # the nearest of those that may be the same, if looks were far apart
+            near = [(max(own[0] - end, begin - own[1]), own) for own in spans]
+            touched = [own for apart, own in sorted(near)[:1] if apart <= 2 * slack]
         first, last = min((own[0] for own in touched), default=begin), max((own[1] for own in touched), default=end)
         spans = [own for own in spans if own not in touched]
         is_earlier, is_later = begin < first - 2 * slack, end > last + 2 * slack
