@@ -90,7 +90,7 @@ def ledger_rows(report: Report, language: Language, width: int) -> list[Text]:
     """A row with a bar for each phase."""
     cells = [phase_cells(total, language) for total in report.ledger.phases]
     tails = [_tail(total, own, language) for total, own in zip(report.ledger.phases, cells, strict=True)]
-    room = max((cell_len(tail[0]) for tail in tails), default=0)
+    room = max((cell_len(span) for span, basis in tails if basis), default=0)
     names, shares, times = (max(cell_len(row[column]) for row in cells) for column in range(3))
     ends = [_left(span, room) + "  " + basis if basis else span for span, basis in tails]
     bar_width = max(4, min(_BAR, width - names - shares - times - max(map(cell_len, ends)) - 2 - 4 * 2))
