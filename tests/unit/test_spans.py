@@ -171,6 +171,22 @@ def test_counted_steps_get_the_numbers_of_the_log(tmp_path):
     assert read(str(tmp_path)).steps.step[[0, -1]].tolist() == [1000, 1039]
 
 
+def test_two_steps_of_an_optimizer_for_each_printed_one_are_one(tmp_path):
+    """The critic of a GAN steps twice: its steps are counted, the log numbers the iterations."""
+    own = Recording(tmp_path)
+    own.line("begin")
+    for step in range(40):
+        for part in range(2):
+            own.span("step", 0.05, f"~{2 * step + part}")
+        own.now += 1.0 if step == 23 else 0.02
+        if step % 5 == 0:
+            own.line(f"step {step} loss 1.0")
+    report = explain(read(str(tmp_path)))
+    assert report.run.steps.step[[0, -1]].tolist() == [0, 39]
+    assert [slow.step for slow in report.ledger.slow] == [23]
+    assert seconds(tmp_path)["stall"] == pytest.approx(1.0, abs=0.05)
+
+
 def test_two_trainings_of_one_process_are_told_apart(tmp_path):
     run = Recording(tmp_path)
     run.line("begin")

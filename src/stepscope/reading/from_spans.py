@@ -191,7 +191,7 @@ def _grouped(main: MainLane, log: Run | None) -> MainLane:
     if int((further > 0).sum()) < _LEAST_PRINTED:
         return main
     ratios = np.diff(place)[further > 0] / further[further > 0]
-    every = int(round(float(median(ratios))))
+    every = round(float(median(ratios)))
     if not 2 <= every <= _MOST_JOINED or float((ratios == every).mean()) < _MOSTLY:
         return main
     offsets, counts = np.unique(place - every * printed, return_counts=True)
