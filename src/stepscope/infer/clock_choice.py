@@ -371,7 +371,7 @@ def _by_spacing(column: TimeColumn, rows: StepLines) -> Reading | None:
 
 
 def _falls_after_stops(values: Floats, level: float, rows: StepLines) -> bool:
-    """Whether a steady figure is smaller on lines that come after others (an evaluation): it is a sum that begins again there.
+    """Whether a steady figure is smaller on lines that come after others (an evaluation): a sum that begins again.
 
     One step is not done faster after a stop, but fewer of them are when a timer starts again in mid-window.
     """
