@@ -190,9 +190,9 @@ def test_the_command_says_what_it_found(tmp_path, cli):
     command = ("fleet", "scan", tmp_path / "logs", "--store", tmp_path / "store", "--workers", "1")
     assert cli(*command)[:2] == (
         0,
-        "One run read, 0 not understood; 0 of 1 folders and logs had not changed.\n",
+        "One run read, 0 not understood; folders and logs unchanged: 0 of 1.\n",
     )
-    assert cli(*command)[1] == "0 runs read, 0 not understood; 1 of 1 folders and logs had not changed.\n"
+    assert cli(*command)[1] == "0 runs read, 0 not understood; folders and logs unchanged: 1 of 1.\n"
 
 
 # How often a scan is killed: STEPSCOPE_KILLS=50 looks further.

@@ -338,7 +338,7 @@ def _typical(work: Attribution, seconds: Floats, regimes: tuple[Regime, ...]) ->
         return max(regimes, key=lambda regime: regime.last_step - regime.first_step).typical_s
     span = work.run.steps.span[normal]
     found = typical(seconds if coarse else _faster(seconds), span, coarse=coarse)
-    if len(work.run.segments) > 1 and not (np.abs(seconds / found - 1) < _NEAR).any():
+    if len(work.run.segments) > 1 and found > 0 and not (np.abs(seconds / found - 1) < _NEAR).any():
         # Processes differ so much that no step takes what is typical of all of them: the last one is asked about.
         own = np.flatnonzero(normal) >= work.run.segments[-1].first_row
         return typical(seconds[own], span[own], coarse=coarse) if own.any() else found
