@@ -156,6 +156,22 @@ export function start(app) {
     place(nodes);
   }
 
+  /** Moves the keyboard to the run above or below, which is drawn now if it is not yet. */
+  function focusBeside(/** @type {Element} */ element, /** @type {number} */ step) {
+    const from = Number(element.closest("[aria-rowindex]")?.getAttribute("aria-rowindex")) - 2;
+    let to = from + step;
+    while (order[to] && !order[to].row) to += step;
+    if (!order[to]) return false;
+    const id = "r" + order[to].row.key;
+    if (!drawn.has(id)) {
+      window.scrollBy(0, offsets[to] - offsets[from]);
+      draw();
+    }
+    const next = drawn.get(id)?.node.querySelector(element.matches("input") ? "input" : "a");
+    if (next) next.focus();
+    return Boolean(next);
+  }
+
   /** The rows in the order of the screen, so that the keyboard goes through them in it; moved only where they are not. */
   function place(nodes) {
     let next = rowsNode.firstChild;
@@ -371,12 +387,7 @@ export function start(app) {
       event.preventDefault();
       find("search").focus();
     } else if ((event.key === "ArrowDown" || event.key === "ArrowUp") && event.target instanceof Element && rowsNode.contains(event.target)) {
-      const all = [...rowsNode.querySelectorAll(event.target.matches("input") ? "input" : "a")];
-      const next = all[all.indexOf(event.target) + (event.key === "ArrowDown" ? 1 : -1)];
-      if (next) {
-        event.preventDefault();
-        next.focus();
-      }
+      if (focusBeside(event.target, event.key === "ArrowDown" ? 1 : -1)) event.preventDefault();
     }
   });
   let isWaiting = false;
