@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stepscope.core.units import NS
-from stepscope.ledger.outside_clock import begin_ns
+from stepscope.ledger.outside import begin_ns
 from stepscope.ledger.phases import Ledger
 from stepscope.run.model import NO_TIME, Run
 

@@ -18,7 +18,8 @@ FORMAT = Format(
         # Its own program names the time of day, and without watched sets nothing else.
         Line(
             "step",
-            r"\[(?P<stamp>\d\d:\d\d:\d\d)\] +\[(?P<step>\d+)\](?:\s{1,8}[^\s\-:]{1,40}-[^\s:]{1,60}:[-+.\w]{1,30})*\s*$",
+            r"\[(?P<stamp>\d\d:\d\d:\d\d)\] +\[(?P<step>\d+)\]"
+            r"(?:\s{1,8}[^\s\-:]{1,40}-[^\s:]{1,60}:[-+.\w]{1,30})*\s*$",
         ),
         Line(
             "chatter",

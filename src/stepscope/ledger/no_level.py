@@ -11,7 +11,7 @@ from stepscope.columns.statistics import median
 from stepscope.core.units import NS
 from stepscope.ledger import priors
 from stepscope.ledger.accounts import Books
-from stepscope.ledger.outside_clock import begin_ns
+from stepscope.ledger.outside import begin_ns
 from stepscope.ledger.phases import Ledger, NormalStep, Phase, PhaseTotal, Regime
 from stepscope.ledger.timestamps import has_stamped_rows
 from stepscope.run.model import NO_TIME, Run

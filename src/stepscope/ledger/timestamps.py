@@ -14,7 +14,8 @@ import numpy as np
 from stepscope.columns.statistics import median, quantile
 from stepscope.core.units import NS
 from stepscope.ledger.baseline import Baseline
-from stepscope.ledger.outside_clock import Outside, OutsidePhase, begin_ns, expected_s, find_outside, stopped_rows
+from stepscope.ledger.outside import Outside, OutsidePhase, begin_ns, expected_s, stopped_rows
+from stepscope.ledger.outside_clock import find_outside
 from stepscope.run.model import NO_TIME, Floats, Ints, Run
 from stepscope.run.stops import Stop
 

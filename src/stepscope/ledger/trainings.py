@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from stepscope.core.settings import Settings
 from stepscope.core.units import NS
-from stepscope.ledger.outside_clock import begin_ns
+from stepscope.ledger.outside import begin_ns
 from stepscope.ledger.phases import Ledger, PhaseTotal
 from stepscope.run.intervals import with_settings
 from stepscope.run.model import Run

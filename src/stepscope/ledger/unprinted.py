@@ -8,7 +8,7 @@ import numpy.typing as npt
 from stepscope.columns.statistics import median
 from stepscope.ledger.bookkeeping import Attribution
 from stepscope.ledger.epochs import epoch_starts
-from stepscope.ledger.outside_clock import is_after_last_row
+from stepscope.ledger.outside import is_after_last_row
 from stepscope.ledger.posterior import SAVE_SCATTER
 from stepscope.run.model import Floats
 from stepscope.run.stops import Stop
