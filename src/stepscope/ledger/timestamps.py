@@ -137,6 +137,8 @@ def _timed(run: Run, stop: Stop, baseline: Baseline, tick_s: float) -> StampedEv
     if stop.row is not None and steps.t_ns[stop.row] != NO_TIME:
         # The printed time begins where the evaluation does; what follows the evaluation's line is checkpoint and step.
         rest = (int(steps.t_ns[stop.row]) - stop.end_ns) / NS
+        if rest < -max(tick_s, LATE_S):
+            return None  # the clock was set back between the two lines
         seconds, uncertainty = float(steps.dur_ns[stop.row]) / NS - rest, tick_s
     elif first:
         if stop.begin_ns is None:
