@@ -5,6 +5,7 @@ The structure of a log needs many lines to show what a number is. A word with a 
 
 from __future__ import annotations
 
+import math
 import re
 from functools import cache
 from typing import Literal, NamedTuple
@@ -130,6 +131,7 @@ class TimeWord(NamedTuple):
 
 
 _MOST_DIGITS = 15  # of a count
+_SLOWEST = 1e-12  # steps a second
 
 
 class WordedLine(NamedTuple):
@@ -163,7 +165,7 @@ def read_words(number: int, text: str, t_ns: int | None = None) -> WordedLine:
         int(found["step"]) if found else None,
         int(epoch["epoch"]) if epoch else None,
         _time(text, found),
-        float(data["value"]) if data is not None else None,
+        _finite(data["value"]) if data is not None else None,
         _unit_s(data["unit"]) or 1.0 if data is not None else 1.0,
         _VALIDATION.search(text) is not None and _TRAINING.search(text) is None,
         counter,
@@ -226,7 +228,14 @@ def _time(text: str, counted: re.Match[str] | None) -> TimeWord | None:
 def _value(kind: TimeKind, text: str) -> float | None:
     if kind in CLOCKS or kind == "left":
         return parse_clock(text)
-    return float(text) if kind not in RATES else 1 / float(text) if float(text) > 0 else None
+    value = _finite(text)
+    return value if kind not in RATES else 1 / value if value is not None and value > _SLOWEST else None
+
+
+def _finite(text: str) -> float | None:
+    """A number, unless it has more digits than a number can have."""
+    value = float(text)
+    return value if math.isfinite(value) else None
 
 
 def _unit_s(text: str | None) -> float | None:
