@@ -18,7 +18,9 @@ pytest.importorskip("duckdb")
 
 from rich.cells import cell_len
 
-from stepscope.i18n import languages
+from stepscope.fleet.answer import Amount, Cause
+from stepscope.i18n import Language, languages
+from stepscope.report.fleet_words import remedy
 from tests.fleet.logs import nanogpt_log
 from tests.schemas import check
 
@@ -176,3 +178,9 @@ def test_a_folder_gets_the_page_and_those_of_its_runs(cli, scanned_fleet, tmp_pa
 def test_the_page_is_in_the_readers_language(cli, scanned_fleet, code):
     page = ask(cli, scanned_fleet, "--format", "html", "--lang", code, "--by", "project")
     assert f'<html lang="{code}">' in page
+
+
+@pytest.mark.parametrize(("saved_s", "is_said"), [(2.0, False), (900.0, True)])
+def test_a_saving_that_is_nothing_beside_its_cause_is_not_named(saved_s, is_said):
+    cause = Cause("checkpoint", Amount(3600.0), 3600.0, 3600.0, 0.1, 0.1, 3, None, (), Amount(saved_s), ())
+    assert ("would have saved" in remedy(cause, None, Language.load("en"))) is is_said

@@ -13,6 +13,7 @@ from stepscope.ledger.accounts import ORDER
 Row = tuple[str, ...]
 # What is both a smaller share than 0.1 % and less than 0.01 hours is not worth a row.
 _LEAST_SHARE, _LEAST_S = 0.0005, 18.0
+_WORTH_SAYING = 0.05  # of what a cause cost
 
 
 def hours(amount: Amount, language: Language) -> str:
@@ -125,7 +126,7 @@ def cause_rows(report: FleetReport, language: Language) -> list[Row]:
 def remedy(cause: Cause, report: FleetReport, language: Language) -> str:
     """What to do about a cause, and what that would have saved."""
     what = language.text(f"fleet-remedy-{cause.code}")
-    if cause.saves is None:
+    if cause.saves is None or cause.saves.weighted_s < _WORTH_SAYING * cause.amount.weighted_s:
         return what
     text = language.text("fleet-would-save", what=what, amount=with_unit(cause.saves, report, language))
     rules = ", ".join(f"{one.code} {one.setting}" for one in cause.remedies[:3])
