@@ -274,3 +274,15 @@ def test_a_finished_run_is_changed_next_time():
 def test_iterations_that_get_slower_are_no_healthy_run():
     log = [f"iter {step}: loss 2.9, time {100 + step / 50:.2f}ms" for step in range(500)]
     assert "slower" in lines(report_of(log, max_steps=500))[2]
+
+
+def test_what_was_not_understood_is_not_called_nothing():
+    """Sixty lines with a time each may have been iterations: who knows."""
+    crash = [*TRACEBACK, "ValueError: no such key"]
+    many = [f"editing took {12 + n % 7}.{n}1 s" for n in range(60)]
+    state, *_, last = lines(report_of([*many, *crash]))
+    assert state == "Crashed; no iteration was recognised"
+    assert "Lines like" in last
+    state, *_, last = lines(report_of(["loading the model", *crash]))
+    assert state == "Crashed before the first iteration"
+    assert last == "No training time is lost: no iteration was done"

@@ -32,6 +32,11 @@ def lacks_times(run: Run) -> UnreadFamily | None:
     return _found(run, hints.may_tell_time)
 
 
+def lacks_steps(run: Run) -> UnreadFamily | None:
+    """An unread line that may be an iteration."""
+    return _found(run, _REASONS["reason-no-steps"][1])
+
+
 def lacks_evaluations(run: Run) -> UnreadFamily | None:
     """An unread line that may be an evaluation."""
     return _found(run, hints.may_be_evaluation)

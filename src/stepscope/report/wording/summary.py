@@ -14,6 +14,7 @@ from stepscope.analysis.out_of_memory import memory_asked, smaller_batch
 from stepscope.analysis.report import Report
 from stepscope.analysis.state import StateKind
 from stepscope.analysis.waits import data_message
+from stepscope.audit._lacks import lacks_steps, may_say
 from stepscope.core.message import Decimal, Message, Moment, Range, Seconds, Share, say
 from stepscope.core.redact import redact
 from stepscope.forecast.finish import Forecast, NoForecast
@@ -28,6 +29,7 @@ from stepscope.run.stops import last_stops
 
 DEAD: frozenset[StateKind] = frozenset({"crashed", "out_of_memory", "interrupted", "killed"})
 # The finding that says what an alarm says, with what it cost.
+_REPEATED = 20  # lines of a kind that may be iterations
 _COST_OF = {"slowdown": "slower", "restarted": "lost_work"}
 # Alarms that only say how a run ended, which the state does already.
 _SAID_BY_STATE = frozenset({"crash", "oom", "interrupted", "killed", "ended_early"})
@@ -61,7 +63,7 @@ def _state(report: Report) -> Message:
     if value not in DEAD:
         return say(f"summary-{value}", where=progress(report))
     if not len(report.run):
-        return say(f"summary-{value}-early")
+        return say(f"summary-{value}-unread" if _unread_steps(report) is not None else f"summary-{value}-early")
     if not report.ledger.wall_s > 0:
         return say(f"summary-{value}-untimed", where=progress(report))
     return say(f"summary-{value}", wall=Seconds(report.ledger.wall_s), where=progress(report))
@@ -86,8 +88,14 @@ def _death(report: Report) -> list[Message]:
     elif report.has_times:
         lines.append(say("summary-lost-all", wall=Seconds(report.ledger.wall_s)))
     elif len(lines) < 2:
-        lines.append(say("summary-nothing-lost"))
+        lines.append(_unread_steps(report) or say("summary-nothing-lost"))
     return lines
+
+
+def _unread_steps(report: Report) -> Message | None:
+    """What no line was read as, though lines that were not understood may be iterations; None where none may."""
+    family = lacks_steps(report.run)
+    return None if family is None or family.num < _REPEATED else may_say("reason-no-steps-unread", family)
 
 
 def _cause(report: Report, death: Death | None) -> Message:
