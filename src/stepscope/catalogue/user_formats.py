@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import warnings
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -157,8 +158,10 @@ class _TomlKey:
             raise self._error("format-bad-value", "kind", start, value=kind, known=", ".join(get_args(LineKind)))
         pattern = bound_repeats(pattern)
         try:
-            regex = re.compile(pattern)
-        except (re.error, OverflowError, RecursionError) as problem:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", FutureWarning)  # `[[`: most likely a bracket too many
+                regex = re.compile(pattern)
+        except (re.error, OverflowError, RecursionError, FutureWarning) as problem:
             raise self._error("format-bad-pattern", "pattern", start, reason=str(problem)) from None
         if looks(pattern, longest=_LONGEST) > _MOST_LOOKS:
             raise self._error("format-slow-pattern", "pattern", start, example="{1,40}")
