@@ -204,3 +204,11 @@ def test_a_run_that_was_slow_at_first_is_faster_since():
     assert said["step"] == pytest.approx(300, abs=8)  # a block of lines
     assert report.trend.trend.first == pytest.approx(0.251, rel=0.01)
     assert breaches(report) == []
+
+
+def test_whether_rows_come_in_turn_is_asked_of_a_million_rows_too():
+    """Their number of choices has a million digits: it took a minute and a half to count them."""
+    values = 1 + np.arange(1_000_000) % 3 * 0.001
+    assert find_trend(values, np.arange(1_000_000)).kind == "steady"
+    values[::4] = 1.3
+    assert find_trend(values, np.arange(1_000_000)).kind == "two speeds"

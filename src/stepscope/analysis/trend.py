@@ -28,6 +28,7 @@ _LEAST_EACH = 2
 _LEAST_SHARE = 0.1
 # Rows in turn: how many turns there are at least, how far apart the two kinds are, how unlikely it is by chance.
 _LEAST_TURNS, _MOST_IN_TURN, _LEAST_RATIO, _BY_CHANCE = 4, 12, 1.15, 1_000
+_FIRST_ROWS = 200  # nearly always show that rows do not come in turn
 # Values this many times the median or more are far off, if they are few.
 _FAR = 1.4
 _MOSTLY = 0.8
@@ -165,17 +166,31 @@ def _in_turn(plain: Trend, values: Floats, steps: Ints, *, is_high_slow: bool) -
     num = len(values)
     for every in range(2, min(_MOST_IN_TURN, num // _LEAST_TURNS) + 1):
         for offset in range(every):
-            own = np.arange(offset, num, every)
-            others = np.setdiff1d(np.arange(num), own)
-            if len(own) < _LEAST_TURNS or math.comb(num, len(own)) < _BY_CHANCE * every:
+            len_own = len(range(offset, num, every))
+            if len_own < _LEAST_TURNS or _log_ways(num, len_own) < math.log(_BY_CHANCE * every):
                 continue
-            is_upper = bool(values[own].min() > values[others].max())
-            is_apart = is_upper or bool(values[own].max() < values[others].min())
-            ratio = float(median(values[own])) / float(median(values[others]))
-            if is_apart and abs(np.log(ratio)) >= np.log(_LEAST_RATIO):
+            if not any(_are_apart(values[:_FIRST_ROWS], every, offset)):
+                continue
+            is_upper, is_lower = _are_apart(values, every, offset)
+            is_own = np.arange(num) % every == offset
+            ratio = float(median(values[is_own])) / float(median(values[~is_own]))
+            if (is_upper or is_lower) and abs(np.log(ratio)) >= np.log(_LEAST_RATIO):
+                own, others = np.flatnonzero(is_own), np.flatnonzero(~is_own)
                 parts = (others, own) if is_upper else (own, others)
                 return _of_two(plain, values, steps, parts, is_high_slow=is_high_slow)
     return None
+
+
+def _are_apart(values: Floats, every: int, offset: int) -> tuple[bool, bool]:
+    """Whether every n-th value is above all others, and whether it is below all of them."""
+    is_own = np.arange(len(values)) % every == offset
+    own, others = values[is_own], values[~is_own]
+    return bool(own.min() > others.max()), bool(own.max() < others.min())
+
+
+def _log_ways(num: int, chosen: int) -> float:
+    """The logarithm of how many ways there are to choose: the number itself has a million digits for as many rows."""
+    return math.lgamma(num + 1) - math.lgamma(chosen + 1) - math.lgamma(num - chosen + 1)
 
 
 def _of_two(plain: Trend, values: Floats, steps: Ints, parts: tuple[Ints, Ints], *, is_high_slow: bool) -> Trend:
