@@ -7,15 +7,21 @@ _TIME = r"(?:batch_|Batch )?[Tt]ime:? +(?P<dur_s>[\d.]+)s? *\( *[\d.]+s?\)"
 _DATA = r"(?:,?\s+(?:data_|Data )?[Dd]ata(?: [Tt]ime)?:? +(?P<data_s>[\d.]+)s? *\( *[\d.]+s?\))?"
 _NUMBER = r"(?:[-+]?[\d.]++(?:[eE][-+]?\d++)?|nan|inf)"
 
+
+def step_line(place: str, time: str, data: str) -> Line:
+    """A line of the meters: where it is, what it took, what of that was a wait for data, and the loss."""
+    return Line(
+        "step",
+        rf"{place}[:,]?\s+(?>(?:(?!Time)[\w:.,() -]{{1,60}}\s)?{time}){data}"
+        rf"(?:.{{0,120}}?\bLoss:? +(?P<loss>{_NUMBER}))?",
+    )
+
+
 FORMAT = Format(
     title="PyTorch ImageNet example",
     url="https://github.com/pytorch/examples",
     lines=(
-        Line(
-            "step",
-            rf"{_PLACE}[:,]?\s+(?>(?:(?!Time)[\w:.,() -]{{1,60}}\s)?{_TIME}){_DATA}"
-            rf"(?:.{{0,120}}?\bLoss:? +(?P<loss>{_NUMBER}))?",
-        ),
+        step_line(_PLACE, _TIME, _DATA),
         Line("evaluation", r" ?\* +(?:Acc|Prec)(?:uracy)?@1:? +[\d.]+", weak=True),  # as many others print it
         Line(
             "evaluation",

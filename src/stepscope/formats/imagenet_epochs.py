@@ -5,22 +5,18 @@ in brackets is that of all batches of the epoch.
 """
 
 from stepscope.formats.imagenet import FORMAT as OF_BATCHES
-from stepscope.lines.format import Clock, Format, Layout, Line, Sample
+from stepscope.formats.imagenet import step_line
+from stepscope.lines.format import Clock, Format, Layout, Sample
 
 _PLACE = r"Epoch:? \[(?P<epoch>\d+)(?:/(?P<epochs>\d+))?\]\[ *(?P<batch>\d+)/(?P<batches>(?P=batch))\]"
 _TIME = r"(?:batch_|Batch )?[Tt]ime:? +[\d.]+s? *\( *(?P<dur_s>[\d.]+)s?\)"
 _DATA = r"(?:,?\s+(?:data_|Data )?[Dd]ata(?: [Tt]ime)?:? +[\d.]+s? *\( *(?P<data_s>[\d.]+)s?\))?"
-_NUMBER = r"(?:[-+]?[\d.]++(?:[eE][-+]?\d++)?|nan|inf)"
 
 FORMAT = Format(
     title="PyTorch ImageNet example, one line per epoch",
     url="https://github.com/pytorch/examples",
     lines=(
-        Line(
-            "step",
-            rf"{_PLACE}[:,]?\s+(?>(?:(?!Time)[\w:.,() -]{{1,60}}\s)?{_TIME}){_DATA}"
-            rf"(?:.{{0,120}}?\bLoss:? +(?P<loss>{_NUMBER}))?",
-        ),
+        step_line(_PLACE, _TIME, _DATA),
         *(line for line in OF_BATCHES.lines if line.kind != "step"),
     ),
     clock=Clock(
