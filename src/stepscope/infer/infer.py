@@ -16,7 +16,7 @@ from stepscope.infer.bar_format import bar_format
 from stepscope.infer.bar_series import read_bars
 from stepscope.infer.beside_bars import with_stops
 from stepscope.infer.candidate import contradicted_by_epochs, find_candidates
-from stepscope.infer.clock_choice import Doubt, as_one_step
+from stepscope.infer.choice import Doubt, as_one_step
 from stepscope.infer.drawn_bars import Bar, find_bars
 from stepscope.infer.epoch_line import find_epoch_line
 from stepscope.infer.kinds import SortedKinds, sort_lines

@@ -16,9 +16,12 @@ from typing import NamedTuple
 import numpy as np
 
 from stepscope.columns.statistics import median
-from stepscope.infer.clock_choice import CONFIDENCE, Choice, Doubt, StepLines, choose
-from stepscope.infer.counter import LEAST_ROWS
+from stepscope.infer.choice import Choice, Doubt
+from stepscope.infer.clock_choice import choose
+from stepscope.infer.count_of_run import LEAST_ROWS
+from stepscope.infer.figure_meaning import CONFIDENCE
 from stepscope.infer.kinds import Kind, SeenLine, SortedKinds
+from stepscope.infer.step_rows import StepLines
 from stepscope.infer.time_figures import Floats, Meaning, TimeColumn, find_columns
 
 _LOOKED_AT = 80
