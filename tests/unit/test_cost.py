@@ -15,6 +15,7 @@ from stepscope.lines.prefix import digits_may_be_prefix, split_prefix
 from stepscope.reading import heads, reader
 from stepscope.reading.assembler import RunAssembler
 from stepscope.reading.bulk.sorter import Sorter
+from stepscope.reading.line_claims import LineClaims
 from stepscope.reading.recognition import Recognition
 from stepscope.run import stops
 from stepscope.source import files
@@ -154,7 +155,7 @@ def test_lines_that_change_what_the_others_mean_are_not_sorted_again_each_time(m
 
 
 def test_rows_of_restarts_and_their_headers_are_not_searched_again(count):
-    claimed = count(RunAssembler, "_find_claim")
+    claimed = count(LineClaims, "_find_claim")
     numbers = []
     for num in (3000, 6000):
         claimed.clear()
