@@ -86,8 +86,8 @@ def _num_evaluations(
 def _evaluates_last(evaluations: list[Stop], run: Run, done_up_to: int, max_steps: int, every: int) -> bool:
     """Whether the last step, which is no multiple of the interval, still has its evaluation to come.
 
-    Where steps count from 0, it may be `max_steps` or the one before. An evaluation printed before its step's line comes
-    right after the line of the step before.
+    Where steps count from 0, it may be `max_steps` or the one before. An evaluation printed before its step's line
+    comes right after the line of the step before.
     """
     last = max_steps if run.format.layout.first_step else max_steps - 1
     is_printed = bool(evaluations) and evaluations[-1].next_row == len(run) and done_up_to >= last - 1

@@ -7,6 +7,7 @@ Rows with a stop are split in `stop_rows`, other slow rows in `slow_rows`; `unpr
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,7 @@ from stepscope.ledger.trainings import merge_trainings, split_trainings
 from stepscope.ledger.unprinted import Unprinted
 from stepscope.ledger.unseen import with_unseen
 from stepscope.run.model import NO_TIME, Floats, Run
+from stepscope.run.rounding import rounding_of
 from stepscope.run.stops import Stop
 
 if TYPE_CHECKING:
@@ -165,14 +167,16 @@ def _sort(work: Attribution) -> Ledger:
         if stop.row is None:
             unprinted.add_stop(stop)
     unprinted.add_trailing_steps()
-    doubt_s = 0.0 if _reconcile_with_stamps(work, has_silent=unprinted.has_silent) else books.z * sampling_sd
+    is_stamped = _reconcile_with_stamps(work, has_silent=unprinted.has_silent)
+    doubt_s = 0.0 if is_stamped else books.z * sampling_sd
+    less_s, more_s = (0.0, 0.0) if is_stamped else _add_rounding(work)
     totals, wall_ns = books.close()
     for phase, num in _unpriced(work).items():
         totals = with_count(totals, phase, num, is_inside=False)
     return Ledger(
         wall_ns=wall_ns,
-        wall_low_s=max(0.0, wall_ns / NS - doubt_s),
-        wall_high_s=wall_ns / NS + doubt_s,
+        wall_low_s=max(0.0, wall_ns / NS - math.hypot(doubt_s, less_s)),
+        wall_high_s=wall_ns / NS + math.hypot(doubt_s, more_s),
         phases=totals,
         slow=describe_slow(run, work.baseline, books, work.timed),
         step=_normal_step(work),
@@ -225,6 +229,15 @@ def _add_normal_rows(work: Attribution, rows: np.ndarray) -> None:
     logging_s = min(LOG_LINE_S * work.run.steps.num_printed, 0.1 * seconds)
     work.books["step"].add(seconds, "measured", num=int(work.run.steps.span[rows].sum()))
     work.books["step"].doubt("logging", logging_s, 0.0)
+
+
+def _add_rounding(work: Attribution) -> tuple[float, float]:
+    """How much less or more all rows may have taken together, each printed in whole ticks: the training's doubt."""
+    rows = np.flatnonzero(work.run.steps.span > 0)
+    found = rounding_of(work.run, rows)
+    less_s, more_s = len(rows) * found.less_s, len(rows) * found.more_s
+    work.books["step"].doubt("rounding", less_s, more_s)
+    return less_s, more_s
 
 
 def _reconcile_with_stamps(work: Attribution, *, has_silent: bool) -> bool:

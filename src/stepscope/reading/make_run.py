@@ -86,6 +86,7 @@ def make_run(
         clock_steps=clock.steps,
         mtime=mtime,
         tick_ns=0 if by_arrival else rows.tick_ns(fmt, stamps),
+        times_rows=rows.times_rows,
         is_interval=per_interval,
         is_recorded=is_recorded,
         by_arrival=by_arrival,

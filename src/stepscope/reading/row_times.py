@@ -250,19 +250,24 @@ def _nearest_span(elapsed: int, whole: int, following: int, dur: Ints, span: Int
     return min(whole, max(resumed, round(elapsed / usual)))
 
 
-def tick_ns(covers: Covers, figure: DecimalColumn | Ints, resolution_ns: int | None) -> int:
+def tick_ns(covers: Covers, figure: DecimalColumn | Ints, resolution_ns: int | None, per: Ints | None = None) -> int:
     """The step in which the clock behind the rows counts; 0 where it is too fine to matter.
 
-    A figure that is only ever whole (or tenths or hundredths of) seconds comes from such a clock.
+    A figure that is only ever whole (or tenths or hundredths of) seconds comes from such a clock. `per` is how many
+    steps it is the time of, where it was divided by them.
     """
     if covers == "stamp":
         return resolution_ns if resolution_ns is not None and resolution_ns >= _FINE_NS else 0
     ticks, ticked = list(_TICKS_NS), False
     for at in range(0, len(figure), _BLOCK):
         known = figure[at : at + _BLOCK]
-        known = known[known != NO_TIME]
+        is_known = known != NO_TIME
+        steps = np.int64(1) if per is None else per[at : at + _BLOCK][is_known].astype(np.int64)
+        known = known[is_known] * steps
         ticked = ticked or bool(known.any())
-        ticks = [tick for tick in ticks if not (known % tick).any()]
+        # A quotient is a whole number of nanoseconds: times its divisor, it is off by no more than that.
+        off = np.int64(0) if per is None else steps
+        ticks = [tick for tick in ticks if not ((known + off) % tick > 2 * off).any()]
         if not ticks:
             return 0
     return ticks[0] if ticked else 0

@@ -88,6 +88,7 @@ class Run:
     tick_ns: int = 0  # resolution of the clock that timed the rows; 0 where it is fine
     order: Literal["given", "stamps", "steps"] = "given"  # how several files were put in order
     repeated_paths: tuple[str, ...] = ()  # files left out because another one holds the same lines
+    times_rows: bool = False  # each figure is the time of all steps of its row, of which it is made the mean
     is_interval: bool = False  # the figure that should be one step's covers all steps since the last line
     runtimes: tuple[Runtime, ...] = ()
     ranks: tuple[Rank, ...] = ()  # the ranks, where several print their steps
@@ -161,7 +162,9 @@ class Run:
     @property
     def doubt_ns(self) -> Ints:
         """Per row, how far its time may be off because its clock counts in ticks."""
-        is_each = self.clock.covers in {"step", "window"} and not (self.clock.is_sum or self.is_interval)
+        is_each = self.clock.covers in {"step", "window"} and not (
+            self.clock.is_sum or self.is_interval or self.times_rows
+        )
         spans = self.steps.span if is_each else np.minimum(self.steps.span, 1)
         return spans * self.tick_ns
 
