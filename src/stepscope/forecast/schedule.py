@@ -97,11 +97,12 @@ def _evaluates_last(evaluations: list[Stop], run: Run, done_up_to: int, max_step
 def _first_spacing(evaluations: list[Stop], last_step: int) -> int | None:
     """The spacing that a single evaluation shows: the next takes as many steps as the first did.
 
-    None if the second is overdue: then the first was one before the training, or after its first step.
+    None if the second is overdue: then the first was one before the training, or after its first step. Where steps
+    count from 0, the last one before the second is twice the first and one more.
     """
     steps = {stop.step for stop in evaluations if stop.next_row > 0}
     every = steps.pop() if len(steps) == 1 else 0
-    return every if every and last_step <= 2 * every else None
+    return every if every and last_step <= 2 * every + 1 else None
 
 
 def _counted(stops: Sequence[Stop], last_step: int, max_steps: int, regular: int) -> int:

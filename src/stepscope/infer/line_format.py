@@ -221,6 +221,8 @@ def _step_groups(best: Candidate) -> dict[int, str]:
         groups[clock.meaning.column.at] = _time_group(clock, clock.meaning)
     fields = best.kind.shape.fields
     loss = _loss_field(fields) if counter.loss is None else counter.loss
+    if loss is not None and loss == counter.step:
+        loss += 1  # `Train loss 12 33.118`: the word names both
     if loss is not None and loss not in groups:
         groups[loss] = "loss"
     groups |= {index: name for index, name in _side_figures(best).items() if index not in groups}

@@ -26,7 +26,8 @@ _STAGE = (
 _DONE = (
     r"\[after training is done\]|^\[exiting program (?:after|at) "
     rf"|(?i:\b{_THING}{_IS}{_OVER}\b)(?!.{{0,20}}\bepoch:? \d)"
-    r"|(?i:^(?:finished|completed|done with|done|end of|ending) (?:the )?(?:fine-?tuning|training)\b)(?! warm|:)"
+    r"|(?i:(?:^|\| )(?:finished|completed|done with|done|end of|ending) (?:the )?(?:fine-?tuning|training)\b)"
+    r"(?! warm|:)"
     r"|(?i:(?:^|[-:>|\]] )training\b(?!.*\bnot\b).{0,80}\b(?:completed|finished|done)\s*[.!]?$)"
     r"|(?i:^\W{0,2}train(?:ing)?\W{0,3} done\b)"
     # `Finish Training`, `---train finish---`
@@ -61,6 +62,7 @@ _CLOSING = (
 _EARLY_STOP = (
     r"\b[Ee]arly[ _-]?[Ss]topp(?:ing|ed)\b.{0,40}\b(?:triggered|activated|reached|at epoch|at step|after)\b"
     r"|\b(?:[Ss]topp(?:ing|ed)[ _](?:training )?early(?![A-Za-z])|[Tt]raining stopped early)|^Epoch \d+: early stopping"
+    r"|^\W{0,5}[Ee]arly[ _-]?[Ss]topp(?:ing|ed)\W{0,5}$"
     r"|^EarlyStopping: (?:Stopping|Training stopped)|\b[Nn]o improvement\b.{0,60}\b[Ss]topping\b"
 )
 _STOP_WORD = "topp"  # stopping, stopped

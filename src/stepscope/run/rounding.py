@@ -13,7 +13,7 @@ import numpy as np
 from stepscope.core.units import NS
 from stepscope.run.model import Run
 
-# Rows that scatter by this many ticks are rounded up as often as down.
+# Rows of which this share differs from the one before are rounded up about as often as down.
 _EVENS_OUT = 0.3
 
 
@@ -31,9 +31,9 @@ def rounding_of(run: Run, rows: np.ndarray) -> Rounding:
         return Rounding(0.0, 0.0)
     doubt_s = run.doubt_ns[own] / NS
     ticks = run.steps.dur_ns[own] * run.steps.span[own] / NS / np.maximum(doubt_s, 1e-9)
-    scatter, tick_s, is_cut = float(np.std(ticks)), float(doubt_s.mean()), run.tick_ns >= NS
+    tick_s, is_cut = float(doubt_s.mean()), run.tick_ns >= NS
     if not is_cut and float(np.ptp(ticks)) < 1:
         return Rounding(0.0, 0.0)  # all alike: rather a figure that happens to be round
-    if scatter >= _EVENS_OUT:
+    if len(ticks) > 1 and float((np.abs(np.diff(ticks)) >= 1).mean()) >= _EVENS_OUT:
         return Rounding(0.0, tick_s / 2 if is_cut else 0.0)
     return Rounding(tick_s / 2, tick_s if is_cut else tick_s / 2)
