@@ -3,8 +3,8 @@
 from stepscope.lines.format import Clock, Controls, Format, Layout, Line, Sample
 
 _PLACE = r"Epoch:? \[(?P<epoch>\d+)(?:/(?P<epochs>\d+))?\]\[ *(?P<batch>\d+)/(?P<batches>\d+)\]"
-_TIME = r"(?:batch_|Batch )?[Tt]ime:? +(?P<dur_s>[\d.]+)s? *\( *[\d.]+s?\)"
-_DATA = r"(?:,?\s+(?:data_|Data )?[Dd]ata(?: [Tt]ime)?:? +(?P<data_s>[\d.]+)s? *\( *[\d.]+s?\))?"
+_TIME = r"(?:batch_|Batch )?[Tt]ime:? +(?P<dur_s>[\d.]+)s? *\( *(?P<mean_s>[\d.]+)s?\)"
+_DATA = r"(?:,?\s+(?:data_|Data )?[Dd]ata(?: [Tt]ime)?:? +(?P<data_s>[\d.]+)s? *\( *(?P<data_mean_s>[\d.]+)s?\))?"
 _NUMBER = r"(?:[-+]?[\d.]++(?:[eE][-+]?\d++)?|nan|inf)"
 
 
@@ -43,9 +43,9 @@ FORMAT = Format(
         covers="step",
         includes=("data", "logging"),
         note="The time of one iteration, the printed one, waiting for its data included; the figure in brackets is the "
-        "mean of the epoch so far. The timer begins again with each epoch, so validation and saving are outside; "
-        "validation prints the same means of its own batches. The line shows the batches of an epoch, not how many "
-        "epochs there are, and no ETA.",
+        "mean of the epoch so far, which tells what the unprinted ones took. The timer begins again with each epoch, "
+        "so validation and saving are outside; validation prints the same means of its own batches. The line shows the "
+        "batches of an epoch, not how many epochs there are, and no ETA.",
     ),
     layout=Layout(events_follow_step=True),
     controls=Controls(
@@ -58,7 +58,15 @@ FORMAT = Format(
             "Epoch: [0][  21/5005]\tTime  0.231 ( 0.317)\tData  0.000 ( 0.081)\tLoss 6.9512e+00 (6.9987e+00)\t"
             "Acc@1   0.00 (  0.12)",
             "step",
-            {"epoch": 0, "batch": 21, "batches": 5005, "dur_s": 0.231, "data_s": 0.0, "loss": 6.9512},
+            {
+                "epoch": 0,
+                "batch": 21,
+                "batches": 5005,
+                "dur_s": 0.231,
+                "mean_s": 0.317,
+                "data_s": 0.0,
+                "data_mean_s": 0.081,
+            },
         ),
         Sample(
             "Epoch: [3][40/391]\tTime 0.119 (0.140)\tData 0.002 (0.010)\tLoss 1.2040 (1.3110)\tPrec@1 57.031 (55.1)",

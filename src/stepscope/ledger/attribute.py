@@ -162,7 +162,8 @@ def _sort(work: Attribution) -> Ledger:
     unprinted = Unprinted(work)
     printed_s = books["step"].seconds
     sampling_sd = unprinted.add_steps()
-    book_waits(work, special, books["step"].seconds - printed_s)
+    unseen_s = books["step"].seconds - printed_s - unprinted.told_s
+    book_waits(work, special, unseen_s, told_s=unprinted.waits_by_means_s)
     for stop in work.stops:
         if stop.row is None:
             unprinted.add_stop(stop)

@@ -267,6 +267,7 @@ class RunAssembler(GrowingRun):
             notices_of_ranks=self._notices_of_ranks + (self.file.notices.notices if self.file.is_other_rank else []),
             counted=self._counted(settings),
             batches=self.totals.batches,
+            means=self.means,
         )
         return make_run(assembled, paths=paths, encoding=encoding, mtime=mtime, is_recorded=is_recorded)
 

@@ -14,6 +14,7 @@ from stepscope.lines.format import Format
 from stepscope.lines.prefix import Prefix
 from stepscope.reading.bars import Bars
 from stepscope.reading.epoch_bars import EpochBars
+from stepscope.reading.epoch_means import EpochMeans
 from stepscope.reading.events import took_ns
 from stepscope.reading.file_track import FileTrack
 from stepscope.reading.header import HeaderSettings
@@ -42,6 +43,7 @@ class GrowingRun:
         self.file = self._own_file  # of the file that is being read
         self.so_far = SoFar(fmt.clock, self.file.timestamps)
         self.totals = Totals(fmt)
+        self.means = EpochMeans()
         self._header = HeaderSettings(fmt)
         self.step_lines = StepLineReader(fmt, self.totals, self._header, self.so_far.rows)
         self.bars = Bars()
@@ -96,6 +98,7 @@ class GrowingRun:
             self.others.skips.note(text, step, self.num_lines)
             if self._append(row):
                 self.totals.note_progress(step, groups)
+                self.means.note(groups, len(self.so_far.rows) - 1, step)
                 self._add_own_events(events, text)
 
     def _add_other_bar(self, figure: int | None, text: str) -> None:

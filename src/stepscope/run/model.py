@@ -17,6 +17,7 @@ import numpy as np
 
 from stepscope.core.settings import Settings
 from stepscope.lines.format import Clock, Format
+from stepscope.run.epoch_means import EpochMean, placed
 from stepscope.run.parts import (
     Asides,
     Candidate,
@@ -90,6 +91,7 @@ class Run:
     repeated_paths: tuple[str, ...] = ()  # files left out because another one holds the same lines
     times_rows: bool = False  # each figure is the time of all steps of its row, of which it is made the mean
     is_interval: bool = False  # the figure that should be one step's covers all steps since the last line
+    means: tuple[EpochMean, ...] = ()  # of the epochs whose lines print them
     runtimes: tuple[Runtime, ...] = ()
     ranks: tuple[Rank, ...] = ()  # the ranks, where several print their steps
     unread: tuple[UnreadFamily, ...] = ()  # what was not understood, as far as it was kept
@@ -197,6 +199,7 @@ class Run:
                 for first_row, num_rows, fresh, _ in self.segments[own.start : own.stop]
             ),
             stamps=self._stamps_of(rows, own[0], upto),
+            means=placed(self.means, rows.start, rows.stop),
             remarks=tuple(remark.cut(rows.start, rows.stop) for remark in self.remarks),
             asides=self.asides._replace(rate=None, rate_unit=None) if last_of == count - 1 else Asides(),
             exit=self.exit if last_of == count - 1 else None,
@@ -227,6 +230,7 @@ class Run:
             events=events,
             segments=(*self.segments[: num_segments - 1], last._replace(num_rows=row + 1 - last.first_row)),
             stamps=self._stamps_until(moments, lines),
+            means=placed(self.means, 0, row + 1),
             clock_steps=tuple(step for step in self.clock_steps if step.line <= line),
             remarks=tuple(remark.cut(0, row + 1) for remark in self.remarks),
             notices=tuple(notice for notice in self.notices if notice.line <= line),
