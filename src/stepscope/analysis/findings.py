@@ -154,7 +154,7 @@ def _repeated(run: Run, ledger: Ledger, best: Best | None) -> Iterator[CostFindi
     """Steps that a restart made the run do again: those of the process before it are lost."""
     own = restarts(run, None if best is None else best.row)
     count = sum(num_repeated(run, index) for index in own)
-    seconds = sum(lost_seconds(run, ledger, index) for index in own)
+    seconds = float(lost_seconds(run, ledger)[own].sum()) if own else 0.0
     if not count or not seconds > 0:
         return
     share = seconds / ledger.wall_s

@@ -10,7 +10,7 @@ from stepscope.core.lazy_pattern import LazyPattern
 _LAUNCH = LazyPattern(
     r"(?:^|[\s$>#!/])(?:python[\d.]*|torchrun|accelerate launch|deepspeed|srun|mpirun|CUDA_VISIBLE_DEVICES=\S+)\s.*\s-"
 )
-_OPTION = LazyPattern(r"(?:^|\s)-{1,2}(?P<name>[A-Za-z][\w-]*)(?:=|\s+)(?P<value>\d[\d_]*)(?=\s|$|\\)")
+_OPTION = LazyPattern(r"(?:^|\s)-{1,2}(?P<name>[A-Za-z][\w-]*)(?:=|\s+)(?P<value>\d[\d_]{0,20})(?=\s|$|\\)")
 _MOST_CHARS = 400
 _STEPS = frozenset(
     {"max_iters", "max_iter", "max_steps", "num_steps", "total_steps", "train_steps", "num_train_steps", "iterations"}
@@ -23,7 +23,7 @@ _EPOCHS = frozenset(
 
 # `Training for 10 iterations`
 _SPOKEN = LazyPattern(
-    r"(?i)\b(?:train|run|test|go|benchmark)\w*\b.{0,30}?\bfor (?P<num>\d+) (?P<what>iterations|steps|epochs)\b"
+    r"(?i)\b(?:train|run|test|go|benchmark)\w*\b.{0,30}?\bfor (?P<num>\d{1,15}) (?P<what>iterations|steps|epochs)\b"
 )
 
 

@@ -23,6 +23,7 @@ from stepscope.lines.asides import (
     rate_in,
 )
 from stepscope.lines.command import Asked, asked_for
+from stepscope.lines.match import LOOKED_THROUGH
 from stepscope.run.model import Asides, Ints, Run
 from stepscope.source.lines import LineSplitter
 
@@ -43,8 +44,9 @@ def with_asides(run: Run, kept: bytes) -> Run:
     if not 0 < len(kept) <= MOST_BYTES or not 0 < len(run) <= _MOST_ROWS:
         return run
     splitter = LineSplitter()
-    texts = [*splitter.feed(kept), *splitter.close()]
-    settings = _with_total(run, asked_for(texts), epochs_in(texts))
+    lines = [*splitter.feed(kept), *splitter.close()]
+    texts = [line[:LOOKED_THROUGH] for line in lines]
+    settings = _with_total(run, asked_for(lines), epochs_in(texts))
     return dataclasses.replace(run, asides=_asides(texts, run.steps.line), settings=settings)
 
 

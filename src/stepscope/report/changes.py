@@ -213,6 +213,7 @@ def _time_lines(report: Report, outcome: WhatIf, language: Language) -> list[str
     """The time left, or the time of a run like this one, and each class of work that changes."""
     before_s = outcome.after_s + outcome.saves_s
     if outcome.is_future:
+        assert outcome.after_high_s is not None  # a forecast has two ends
         line = language.text(
             "whatif-left",
             duration=Seconds(outcome.after_s),
