@@ -122,8 +122,8 @@ def _train(args: argparse.Namespace) -> int:
     if outcome.stopped_by is None:
         if not config.eval_only:
             print(language.text("train-more", folder=config.out_dir), file=sys.stderr)
-            for command in (["stepscope", "sample", f"--out_dir={config.out_dir}"], ["stepscope", config.out_dir]):
-                print(f"  {shlex.join(command)}", file=sys.stderr)
+            for words in (["stepscope", "sample", f"--out_dir={config.out_dir}"], ["stepscope", config.out_dir]):
+                print(f"  {shlex.join(words)}", file=sys.stderr)
         return 0
     again = [word for word in sys.argv[1:] if not word.startswith("--init_from")]
     command = shlex.join([*_launcher(), *again, "--init_from=resume"])
