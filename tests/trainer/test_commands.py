@@ -212,3 +212,12 @@ def test_after_an_evaluation_alone_nothing_is_offered_that_is_not_there(cli, tmp
 def test_a_budget_of_seconds_is_no_setting(cli):
     """It was planned from three iterations and missed by half, either way."""
     assert cli("train", "--budget=60")[0] == 2
+
+
+@pytest.mark.parametrize(("stalled", "is_said"), [(0.1, True), (0.5, False)])
+def test_what_checkpoints_saved_is_said_where_they_saved_something(stalled, is_said):
+    """A tiny one can stall for longer than it takes to write."""
+    saving = {"saves": 2, "bytes": 10**6, "stalled_s": stalled, "written_in_s": 0.3, "step_while_writing_ratio": None}
+    ledger = {"wall_s": 2.0, "iterations": 5, "phases": {"forward": 2.0}, "checkpoint": saving}
+    text = train_command.ledger_text(ledger, Language.load("en"))
+    assert ("Waiting for the disk would have cost 200 ms more." in text) == is_said

@@ -315,16 +315,11 @@ def ledger_text(ledger: dict[str, Any], language: Language) -> str:
     saving = ledger["checkpoint"]
     if saving["saves"]:
         stalled, written = saving["stalled_s"], saving["written_in_s"]
-        lines.append(
-            language.text(
-                "train-saves",
-                count=saving["saves"],
-                size=Decimal(saving["bytes"] / 1e6, 1),
-                written=Seconds(written),
-                stalled=Seconds(stalled),
-                saved=Seconds(max(0.0, written - stalled)),
-            )
-        )
+        figures = {"count": saving["saves"], "size": Decimal(saving["bytes"] / 1e6, 1), "written": Seconds(written)}
+        said = language.text("train-saves", **figures, stalled=Seconds(stalled))
+        if written > stalled:
+            said += " " + language.text("train-saved-wait", saved=Seconds(written - stalled))
+        lines.append(said)
     if saving["step_while_writing_ratio"] is not None:
         lines.append(language.text("train-interference", ratio=Decimal(saving["step_while_writing_ratio"], 2)))
     return "\n".join(lines)

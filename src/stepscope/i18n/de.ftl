@@ -633,9 +633,10 @@ train-phase-startup = Start
 train-phase-sampling = Text erzeugen
 train-phase-other = Sonstiges
 train-saves = { $count ->
-    [one] Ein Checkpoint von { $size } MB, in { $written } im Hintergrund geschrieben; das Training stand dafür { $stalled } still, { $saved } weniger als beim Warten auf die Platte.
-   *[other] { $count } Checkpoints von je { $size } MB, in { $written } im Hintergrund geschrieben; das Training stand dafür { $stalled } still, { $saved } weniger als beim Warten auf die Platte.
+    [one] Ein Checkpoint von { $size } MB, in { $written } im Hintergrund geschrieben; das Training stand dafür { $stalled } still.
+   *[other] { $count } Checkpoints von je { $size } MB, in { $written } im Hintergrund geschrieben; das Training stand dafür { $stalled } still.
   }
+train-saved-wait = Auf die Platte zu warten hätte { $saved } mehr gekostet.
 train-interference = Iterationen während des Schreibens dauerten { $ratio }-mal so lange wie die anderen.
 train-more = Checkpoint und Logs liegen in { $folder }. Wie es weitergeht:
 train-stopped = { $signal }: vor Iteration { $iteration } angehalten und gespeichert. Fortsetzen mit: { $command }

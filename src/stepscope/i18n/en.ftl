@@ -638,9 +638,10 @@ train-phase-startup = start-up
 train-phase-sampling = sampling
 train-phase-other = other
 train-saves = { $count ->
-    [one] One checkpoint of { $size } MB, written in { $written } in the background; training stalled for { $stalled }, which saves { $saved } compared with waiting for the disk.
-   *[other] { $count } checkpoints of { $size } MB each, written in { $written } in the background; training stalled for { $stalled }, which saves { $saved } compared with waiting for the disk.
+    [one] One checkpoint of { $size } MB, written in { $written } in the background; training stalled for { $stalled }.
+   *[other] { $count } checkpoints of { $size } MB each, written in { $written } in the background; training stalled for { $stalled }.
   }
+train-saved-wait = Waiting for the disk would have cost { $saved } more.
 train-interference = Iterations during a write took { $ratio } times as long as the others.
 train-more = Checkpoint and logs are in { $folder }. What next:
 train-stopped = { $signal }: stopped before iteration { $iteration } and saved. To resume: { $command }

@@ -636,9 +636,10 @@ train-phase-startup = arranque
 train-phase-sampling = generación de muestras
 train-phase-other = otras
 train-saves = { $count ->
-    [one] Un checkpoint de { $size } MB, escrito en { $written } en segundo plano; el entrenamiento se detuvo { $stalled }, un ahorro de { $saved } frente a esperar al disco.
-   *[other] { $count } checkpoints de { $size } MB cada uno, escritos en { $written } en segundo plano; el entrenamiento se detuvo { $stalled }, un ahorro de { $saved } frente a esperar al disco.
+    [one] Un checkpoint de { $size } MB, escrito en { $written } en segundo plano; el entrenamiento se detuvo { $stalled }.
+   *[other] { $count } checkpoints de { $size } MB cada uno, escritos en { $written } en segundo plano; el entrenamiento se detuvo { $stalled }.
   }
+train-saved-wait = Esperar al disco habría costado { $saved } más.
 train-interference = Las iteraciones hechas durante una escritura tardaron { $ratio } veces lo que las demás.
 train-more = El checkpoint y los logs están en { $folder }. Para seguir:
 train-stopped = { $signal }: entrenamiento detenido antes de la iteración { $iteration } y guardado. Para reanudarlo: { $command }

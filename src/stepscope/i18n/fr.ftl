@@ -633,9 +633,10 @@ train-phase-startup = démarrage
 train-phase-sampling = génération de texte
 train-phase-other = autres
 train-saves = { $count ->
-    [one] Un checkpoint de { $size } Mo, écrit en { $written } en arrière-plan ; l’entraînement s’est arrêté pendant { $stalled }, soit un gain de { $saved } par rapport à l’attente du disque.
-   *[other] { $count } checkpoints de { $size } Mo chacun, écrits en { $written } en arrière-plan ; l’entraînement s’est arrêté pendant { $stalled }, soit un gain de { $saved } par rapport à l’attente du disque.
+    [one] Un checkpoint de { $size } Mo, écrit en { $written } en arrière-plan ; l’entraînement s’est arrêté pendant { $stalled }.
+   *[other] { $count } checkpoints de { $size } Mo chacun, écrits en { $written } en arrière-plan ; l’entraînement s’est arrêté pendant { $stalled }.
   }
+train-saved-wait = Attendre le disque aurait coûté { $saved } de plus.
 train-interference = Pendant l’écriture, les itérations ont pris { $ratio } fois le temps des autres.
 train-more = Le checkpoint et les logs sont dans { $folder }. Et ensuite :
 train-stopped = { $signal } : entraînement arrêté avant l’itération { $iteration }, checkpoint enregistré. Pour reprendre : { $command }
