@@ -13,7 +13,7 @@ from safetensors.torch import save_file
 
 from stepscope.analysis.explain import explain
 from stepscope.reading.reader import read
-from stepscope.trainer import train as loop
+from stepscope.trainer import state
 from stepscope.trainer.data import Split
 from stepscope.trainer.extras.corpora import write_char_folder
 from stepscope.trainer.model import GPT, ModelArgs
@@ -107,7 +107,7 @@ def test_an_evaluation_alone_evaluates_what_it_says_and_needs_no_optimizer(train
         raise AssertionError("an optimizer was made")
 
     monkeypatch.setattr(Split, "windows", counted)
-    monkeypatch.setattr(loop, "make_optimizers", never)
+    monkeypatch.setattr(state, "make_optimizers", never)
     run = trained(eval_only=True, init_from="resume", eval_iters=7)
     first_batch = 4  # fetched before the loop begins
     assert (rows["train"] - 2 * first_batch, rows["val"]) in {(7 * 4, 7 * 4), (7 * 4 - first_batch, 7 * 4)}

@@ -611,9 +611,9 @@ train-doing-checkpoint = Iteration { $iteration } von { $last }: Checkpoint wird
 train-doing-compile = wird kompiliert …
 train-doing-sampling = { $last } Iterationen fertig: Textprobe wird erzeugt …
 train-doing-waiting = wartet, bis der letzte Checkpoint auf der Platte ist …
-train-opening-what = Ein kleines GPT ({ $layers } Schichten der Breite { $width }) lernt Python aus den Quellen der Standardbibliothek: { $iterations } Iterationen auf { $device }, ein paar Minuten.
-train-opening-when = Alle { $interval } Iterationen wird es evaluiert und in { $folder } gespeichert; Strg-C speichert es und zeigt den Befehl zum Fortsetzen.
-train-opening-end = Am Ende: was es dann schreibt und wo die Zeit geblieben ist.
+train-opening-what = Ein kleines GPT lernt Python aus der Standardbibliothek, in ein paar Minuten.
+train-opening-when = { $iterations } Iterationen auf { $device }; alle { $interval } Evaluierung und Checkpoint in { $folder }.
+train-opening-end = Am Ende: was es dann schreibt und wo die Zeit blieb. Strg-C speichert es.
 train-sample-before = Was es schreibt, bevor es etwas gelernt hat:
 train-sample = Was es nach { $iteration } Iterationen schreibt:
 train-ledger = Wo die Zeit geblieben ist ({ $wall }, { $iterations } Iterationen):
@@ -633,11 +633,12 @@ train-phase-startup = Start
 train-phase-sampling = Text erzeugen
 train-phase-other = Sonstiges
 train-saves = { $count ->
-    [one] Ein Checkpoint von { $size } MB, in { $written } im Hintergrund geschrieben; das Training stand dafür { $stalled } still, { $saved } weniger als beim Warten auf die Platte.
-   *[other] { $count } Checkpoints von je { $size } MB, in { $written } im Hintergrund geschrieben; das Training stand dafür { $stalled } still, { $saved } weniger als beim Warten auf die Platte.
+    [one] Ein Checkpoint von { $size } MB, in { $written } im Hintergrund geschrieben; das Training stand dafür { $stalled } still.
+   *[other] { $count } Checkpoints von je { $size } MB, in { $written } im Hintergrund geschrieben; das Training stand dafür { $stalled } still.
   }
+train-saved-wait = Auf die Platte zu warten hätte { $saved } mehr gekostet.
 train-interference = Iterationen während des Schreibens dauerten { $ratio }-mal so lange wie die anderen.
-train-more = Checkpoint und Logs: { $folder }. Weiter: stepscope sample --out_dir={ $folder } oder stepscope { $folder }
+train-more = Checkpoint und Logs liegen in { $folder }. Wie es weitergeht:
 train-stopped = { $signal }: vor Iteration { $iteration } angehalten und gespeichert. Fortsetzen mit: { $command }
 train-no-wandb = wandb_log ist eingeschaltet, aber wandb ist nicht installiert (pip install wandb). Das Training geht weiter; seine Zahlen stehen in steps.jsonl im Ordner des Laufs.
 train-no-tensorboard = tensorboard ist eingeschaltet, aber TensorBoard ist nicht installiert (pip install tensorboard). Das Training geht weiter; seine Zahlen stehen in steps.jsonl im Ordner des Laufs.

@@ -616,9 +616,9 @@ train-doing-checkpoint = iteration { $iteration } of { $last }: copying the chec
 train-doing-compile = compiling …
 train-doing-sampling = { $last } iterations done: writing a sample …
 train-doing-waiting = waiting until the last checkpoint is on disk …
-train-opening-what = A small GPT ({ $layers } layers, { $width } wide) learns Python from the sources of the standard library: { $iterations } iterations on { $device }, a few minutes.
-train-opening-when = Every { $interval } iterations it is evaluated and saved to { $folder }; Ctrl-C saves it and prints the command to resume.
-train-opening-end = At the end: what it writes by then, and where the time went.
+train-opening-what = A small GPT learns Python from the standard library, in a few minutes.
+train-opening-when = { $iterations } iterations on { $device }; every { $interval } an evaluation and a checkpoint in { $folder }.
+train-opening-end = At the end: what it writes by then and where the time went. Ctrl-C saves it.
 train-sample-before = What it writes before it has learned anything:
 train-sample = What it writes after { $iteration } iterations:
 train-ledger = Where the { $wall } went ({ $iterations } iterations):
@@ -638,11 +638,12 @@ train-phase-startup = start-up
 train-phase-sampling = sampling
 train-phase-other = other
 train-saves = { $count ->
-    [one] One checkpoint of { $size } MB, written in { $written } in the background; training stalled for { $stalled }, which saves { $saved } compared with waiting for the disk.
-   *[other] { $count } checkpoints of { $size } MB each, written in { $written } in the background; training stalled for { $stalled }, which saves { $saved } compared with waiting for the disk.
+    [one] One checkpoint of { $size } MB, written in { $written } in the background; training stalled for { $stalled }.
+   *[other] { $count } checkpoints of { $size } MB each, written in { $written } in the background; training stalled for { $stalled }.
   }
+train-saved-wait = Waiting for the disk would have cost { $saved } more.
 train-interference = Iterations during a write took { $ratio } times as long as the others.
-train-more = Checkpoint and logs: { $folder }. Next: stepscope sample --out_dir={ $folder }, or stepscope { $folder }
+train-more = Checkpoint and logs are in { $folder }. What next:
 train-stopped = { $signal }: stopped before iteration { $iteration } and saved. To resume: { $command }
 train-no-wandb = wandb_log is on, but wandb is not installed (pip install wandb). Training continues; its figures are in steps.jsonl in the folder of the run.
 train-no-tensorboard = tensorboard is on, but TensorBoard is not installed (pip install tensorboard). Training continues; its figures are in steps.jsonl in the folder of the run.

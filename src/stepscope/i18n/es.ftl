@@ -614,9 +614,9 @@ train-doing-checkpoint = iteración { $iteration } de { $last }: copiando el che
 train-doing-compile = compilando…
 train-doing-sampling = { $last } iteraciones hechas: generando un texto de muestra…
 train-doing-waiting = esperando a que el último checkpoint llegue al disco…
-train-opening-what = Un GPT pequeño ({ $layers } capas, dimensión { $width }) aprende Python con el código fuente de la biblioteca estándar: { $iterations } iteraciones en { $device }, unos minutos.
-train-opening-when = Cada { $interval } iteraciones se evalúa y se guarda en { $folder }; con Ctrl-C se guarda y se muestra el comando para reanudar.
-train-opening-end = Al final: lo que escribe para entonces y en qué se fue el tiempo.
+train-opening-what = Un GPT pequeño aprende Python con la biblioteca estándar, en unos minutos.
+train-opening-when = { $iterations } iteraciones en { $device }; cada { $interval }, evaluación y checkpoint en { $folder }.
+train-opening-end = Al final: lo que ya escribe y en qué se fue el tiempo. Ctrl-C lo guarda.
 train-sample-before = Lo que escribe antes de haber aprendido nada:
 train-sample = Lo que escribe después de { $iteration } iteraciones:
 train-ledger = En qué se fue el tiempo ({ $wall }, { $iterations } iteraciones):
@@ -636,11 +636,12 @@ train-phase-startup = arranque
 train-phase-sampling = generación de muestras
 train-phase-other = otras
 train-saves = { $count ->
-    [one] Un checkpoint de { $size } MB, escrito en { $written } en segundo plano; el entrenamiento se detuvo { $stalled }, un ahorro de { $saved } frente a esperar al disco.
-   *[other] { $count } checkpoints de { $size } MB cada uno, escritos en { $written } en segundo plano; el entrenamiento se detuvo { $stalled }, un ahorro de { $saved } frente a esperar al disco.
+    [one] Un checkpoint de { $size } MB, escrito en { $written } en segundo plano; el entrenamiento se detuvo { $stalled }.
+   *[other] { $count } checkpoints de { $size } MB cada uno, escritos en { $written } en segundo plano; el entrenamiento se detuvo { $stalled }.
   }
+train-saved-wait = Esperar al disco habría costado { $saved } más.
 train-interference = Las iteraciones hechas durante una escritura tardaron { $ratio } veces lo que las demás.
-train-more = Checkpoint y logs: { $folder }. Después: stepscope sample --out_dir={ $folder }, o stepscope { $folder }
+train-more = El checkpoint y los logs están en { $folder }. Para seguir:
 train-stopped = { $signal }: entrenamiento detenido antes de la iteración { $iteration } y guardado. Para reanudarlo: { $command }
 train-no-wandb = wandb_log está activado, pero wandb no está instalado (pip install wandb). El entrenamiento sigue; sus métricas están en steps.jsonl, en la carpeta de la ejecución.
 train-no-tensorboard = tensorboard está activado, pero TensorBoard no está instalado (pip install tensorboard). El entrenamiento sigue; sus métricas están en steps.jsonl, en la carpeta de la ejecución.

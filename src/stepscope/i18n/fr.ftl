@@ -611,9 +611,9 @@ train-doing-checkpoint = itération { $iteration } sur { $last } : copie du che
 train-doing-compile = compilation…
 train-doing-sampling = { $last } itérations faites : génération d’un exemple de texte…
 train-doing-waiting = attente de l’écriture du dernier checkpoint sur le disque…
-train-opening-what = Un petit GPT ({ $layers } couches, largeur { $width }) apprend Python à partir des sources de la bibliothèque standard : { $iterations } itérations sur { $device }, quelques minutes.
-train-opening-when = Toutes les { $interval } itérations, il est évalué et enregistré dans { $folder } ; Ctrl-C l’enregistre et affiche la commande pour reprendre.
-train-opening-end = À la fin : ce qu’il sait alors écrire, et où est passé le temps.
+train-opening-what = Un petit GPT apprend le Python de la bibliothèque standard en quelques minutes.
+train-opening-when = { $iterations } itérations sur { $device } ; toutes les { $interval }, évaluation et checkpoint ({ $folder }).
+train-opening-end = À la fin : ce qu’il sait écrire et où est passé le temps. Ctrl-C l’enregistre.
 train-sample-before = Ce qu’il écrit avant d’avoir appris quoi que ce soit :
 train-sample = Ce qu’il écrit après { $iteration } itérations :
 train-ledger = Où est passé le temps ({ $wall }, { $iterations } itérations) :
@@ -633,11 +633,12 @@ train-phase-startup = démarrage
 train-phase-sampling = génération de texte
 train-phase-other = autres
 train-saves = { $count ->
-    [one] Un checkpoint de { $size } Mo, écrit en { $written } en arrière-plan ; l’entraînement s’est arrêté pendant { $stalled }, soit un gain de { $saved } par rapport à l’attente du disque.
-   *[other] { $count } checkpoints de { $size } Mo chacun, écrits en { $written } en arrière-plan ; l’entraînement s’est arrêté pendant { $stalled }, soit un gain de { $saved } par rapport à l’attente du disque.
+    [one] Un checkpoint de { $size } Mo, écrit en { $written } en arrière-plan ; l’entraînement s’est arrêté pendant { $stalled }.
+   *[other] { $count } checkpoints de { $size } Mo chacun, écrits en { $written } en arrière-plan ; l’entraînement s’est arrêté pendant { $stalled }.
   }
+train-saved-wait = Attendre le disque aurait coûté { $saved } de plus.
 train-interference = Pendant l’écriture, les itérations ont pris { $ratio } fois le temps des autres.
-train-more = Checkpoint et logs : { $folder }. Ensuite : stepscope sample --out_dir={ $folder }, ou stepscope { $folder }
+train-more = Le checkpoint et les logs sont dans { $folder }. Et ensuite :
 train-stopped = { $signal } : entraînement arrêté avant l’itération { $iteration }, checkpoint enregistré. Pour reprendre : { $command }
 train-no-wandb = wandb_log est activé, mais wandb n’est pas installé (pip install wandb). L’entraînement continue ; ses chiffres sont dans steps.jsonl, dans le dossier de l’exécution.
 train-no-tensorboard = tensorboard est activé, mais TensorBoard n’est pas installé (pip install tensorboard). L’entraînement continue ; ses chiffres sont dans steps.jsonl, dans le dossier de l’exécution.
