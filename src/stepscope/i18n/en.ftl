@@ -42,9 +42,11 @@ part-span = { $phase } { $duration } ({ $span })
 run-progress = iteration { $step } of { $total } ({ $share })
 run-progress-open = iteration { $step }
 run-none = no iteration with a time
+run-unread = no iteration was recognised
 run-normal = A normal iteration takes { $duration } (90% take { $span }).
 run-present = Currently an iteration takes { $duration }.
 run-normal-one = A normal iteration takes { $duration }.
+run-median = The median iteration takes { $duration }.
 run-tokens = { $tokens } tokens/s.
 run-before = The training before it took { $duration } per iteration: this one is { $share } { $pace ->
     [slower] slower
@@ -74,7 +76,7 @@ trend-steady = Steady within { $share }: no slowdown in these lines.
 trend-steady-but = Steady within { $share }, except for iterations { $first } to { $last }, which were slower.
 trend-between = Iterations { $first } to { $last } took { $level }, most others { $normal }.
 trend-scatter = No trend: the times vary between { $low } and { $high }.
-trend-two-speeds = Two speeds: { $count } of { $total } printed iterations take { $other_low } to { $other_high }, the others { $low } to { $high }: { $factor } times { $pace ->
+trend-two-speeds = Two speeds: { $count } of { $total } printed iterations take { $own }, the others { $others }: { $factor } times { $pace ->
     [faster] faster
    *[slower] slower
 }.
@@ -1200,6 +1202,10 @@ advice-a117-assumed = 3% for GPT-2 on an A100 (93 to 90 ms), 0 to 8% for small m
 advice-a118-change = keep the last { $count } checkpoints
 advice-a118-costs = You can go back only to the last { $count }; copy elsewhere what you want to keep.
 advice-a118-evidence = { $count } checkpoints of about { $each } GB each, and this trainer keeps them all: { $total } GB at the end.
+advice-a122-change = stop at the best validation loss (iteration { $step })
+advice-a122-change-now = stop now: the validation loss was best at iteration { $step }
+advice-a122-costs = You use the checkpoint of the best iteration, not the last one; save one whenever the validation loss improves.
+advice-a122-evidence = The validation loss was lowest at iteration { $step } ({ $loss }); the { $count } evaluations after it are worse.
 safety-now = Between two checkpoints (every { $interval } iterations), up to { $stake } of work is at risk.
 safety-within = That is within the { $accepted } that you accept losing.
 safety-beyond = You accept losing { $accepted }: save a checkpoint at least every { $needed } iterations.
@@ -1503,6 +1509,7 @@ summary-lost = { $count ->
   }
 summary-lost-all = The log shows no checkpoint: without one, all { $wall } are lost
 summary-for-times = To get times, start it with: stepscope run -- python train.py
+summary-teach = To see or teach what these lines mean: stepscope formats try LOG --suggest
 summary-nothing-lost = No training time is lost: no iteration was done
 summary-left = { $left } left{ $range }
 summary-left-done = { $left } left{ $range }, done at { $time }
@@ -1524,6 +1531,8 @@ summary-each-no-total = { $wall } so far, { $level } per iteration; finish time 
 summary-each-no-end = { $wall } so far, { $level } per iteration; no finish time yet
 summary-unlogged = Biggest cost: { $seconds } ({ $share }) that the log does not account for
 summary-healthy = Nothing to fix: { $share } of the time is training
+summary-healthy-part = Nothing to fix in what the log times; not timed: { $stops }
+summary-healthy-inside = Nothing to fix in what the log times; within training: { $stops }
 summary-few = Too few lines to say what costs time
 summary-no-cost = No avoidable cost of 1% or more was found
 size-mib = { $size } MiB
@@ -1556,6 +1565,8 @@ slow-group-times = { $where } ({ $count }×)
 slow-group-some = { $count } iterations
 section-slow-lines = Slow lines ({ $count } iterations each)
 section-change-next = What to change next time
+change-savings-rest = savings over the rest of this run
+change-savings-run = savings on a run like this
 finish-would = would have been done at { $time } ({ $low } – { $high })
 slow-group-every = every { $every }
 slow-group-window = { $first }–{ $last }

@@ -40,9 +40,11 @@ part-span = { $phase } { $duration } ({ $span })
 run-progress = iteración { $step } de { $total } ({ $share })
 run-progress-open = iteración { $step }
 run-none = ninguna iteración con tiempo
+run-unread = no se reconoció ninguna iteración
 run-normal = Una iteración normal tarda { $duration } (el 90 % tarda { $span }).
 run-present = Ahora una iteración tarda { $duration }.
 run-normal-one = Una iteración normal tarda { $duration }.
+run-median = La iteración mediana tarda { $duration }.
 run-tokens = { $tokens } tokens/s.
 run-before = En el entrenamiento anterior tardaba { $duration }: este es un { $share } más { $pace ->
     [slower] lento
@@ -72,7 +74,7 @@ trend-steady = Velocidad estable, dentro de un margen del { $share }: no hay ral
 trend-steady-but = Velocidad estable, dentro de un margen del { $share }, salvo en las iteraciones { $first } a { $last }, que fueron más lentas.
 trend-between = Las iteraciones { $first } a { $last } tardaron { $level }; la mayoría de las demás, { $normal }.
 trend-scatter = Sin tendencia: los tiempos varían entre { $low } y { $high }.
-trend-two-speeds = Dos velocidades: { $count } de { $total } iteraciones impresas tardan entre { $other_low } y { $other_high }; las demás, entre { $low } y { $high }: son { $factor } veces más { $pace ->
+trend-two-speeds = Dos velocidades: { $count } de { $total } iteraciones impresas tardan { $own }; las demás, { $others }: son { $factor } veces más { $pace ->
     [faster] rápidas
    *[slower] lentas
 }.
@@ -1199,6 +1201,10 @@ advice-a117-assumed = 3 % con GPT-2 en una A100 (de 93 a 90 ms), entre 0 y 8 %
 advice-a118-change = conservar los últimos { $count } checkpoints
 advice-a118-costs = Solo se puede volver a los últimos { $count }; copia en otro sitio lo que quieras conservar.
 advice-a118-evidence = { $count } checkpoints de { $each } GB cada uno, aproximadamente, y este programa los guarda todos: { $total } GB al final.
+advice-a122-change = detener el entrenamiento en la mejor pérdida de validación (iteración { $step })
+advice-a122-change-now = detener ya el entrenamiento: la mejor pérdida de validación fue la de la iteración { $step }
+advice-a122-costs = Te quedas con el checkpoint de la mejor iteración, no con el último; guarda uno cada vez que mejore la pérdida de validación.
+advice-a122-evidence = La pérdida de validación más baja fue la de la iteración { $step } ({ $loss }); las { $count } evaluaciones posteriores son peores.
 safety-now = Entre dos checkpoints (cada { $interval } iteraciones) se arriesga hasta { $stake } de trabajo.
 safety-within = Está dentro del límite que aceptas perder ({ $accepted }).
 safety-beyond = Aceptas perder { $accepted }: guarda un checkpoint al menos cada { $needed } iteraciones.
@@ -1501,6 +1507,7 @@ summary-lost = { $count ->
   }
 summary-lost-all = El log no muestra ningún checkpoint: si no lo hay, se ha perdido todo ({ $wall })
 summary-for-times = Para tener tiempos, lánzalo así: stepscope run -- python train.py
+summary-teach = Para ver o enseñar qué significan estas líneas: stepscope formats try LOG --suggest
 summary-nothing-lost = No se ha perdido tiempo de entrenamiento: no se hizo ninguna iteración
 summary-left = Tiempo restante: { $left }{ $range }
 summary-left-done = Tiempo restante: { $left }{ $range } · fin: { $time }
@@ -1518,10 +1525,12 @@ summary-no-times = El log no imprime tiempos: no hay ni duración ni hora de fin
 summary-no-steps = Aún no hay ninguna iteración con tiempo: no hay ni duración ni hora de fin
 summary-so-far-no-total = { $wall } hasta ahora; para saber la hora de fin, indica --max-steps N
 summary-so-far-no-end = { $wall } hasta ahora; aún sin hora de fin
-summary-each-no-total = { $wall } hasta ahora, { $level } por iteración; para la hora de fin: --max-steps N
+summary-each-no-total = { $wall } hasta ahora, { $level } por iteración; hora de fin con --max-steps N
 summary-each-no-end = { $wall } hasta ahora, { $level } por iteración; aún sin hora de fin
 summary-unlogged = Mayor coste: { $seconds } ({ $share }) que el log no explica
 summary-healthy = Nada que corregir: el { $share } del tiempo es entrenamiento
+summary-healthy-part = Nada que corregir en lo que el log cronometra; sin cronometrar: { $stops }
+summary-healthy-inside = Nada que corregir en lo que el log cronometra; dentro del entrenamiento: { $stops }
 summary-few = Hay muy pocas líneas para saber en qué se va el tiempo
 summary-no-cost = No hay ningún coste evitable del 1 % o más
 size-mib = { $size } MiB
@@ -1546,7 +1555,7 @@ cost-repeated = { $count ->
     [one] Mayor coste: una iteración repetida tras un reinicio, { $seconds } ({ $share })
    *[other] Mayor coste: { $count } iteraciones repetidas tras reinicios, { $seconds } ({ $share })
   }
-cost-after-best = Mayor coste: { $seconds } ({ $share }) tras la mejor pérdida de validación (iteración { $step })
+cost-after-best = Mayor coste: { $seconds } ({ $share }) tras la mejor pérdida (iteración { $step })
 
 ## Una pantalla
 
@@ -1554,6 +1563,8 @@ slow-group-times = { $where } ({ $count }×)
 slow-group-some = { $count } iteraciones
 section-slow-lines = Líneas lentas ({ $count } iteraciones cada una)
 section-change-next = Qué cambiar la próxima vez
+change-savings-rest = ahorro en lo que queda de esta ejecución
+change-savings-run = ahorro en una ejecución como esta
 finish-would = habría terminado: { $time } ({ $low } – { $high })
 slow-group-every = cada { $every }
 slow-group-window = { $first }–{ $last }
@@ -1754,7 +1765,7 @@ alarm-past-best-unsaved = La pérdida de validación fue mínima en la iteració
 alarm-past-best-unsaved-left = La pérdida de validación fue mínima en la iteración { $step } ({ $loss }), y las { $count } evaluaciones posteriores son peores; el { $share } del tiempo se gastó después. Seguir { $left } más apenas ayudará; el log no muestra ningún checkpoint de esa iteración.
 
 # La respuesta en tres líneas, cuando una media no es una iteración normal
-summary-each-no-total-mean = { $wall } hasta ahora, { $level } por iteración de media; hora de fin: --max-steps N
+summary-each-no-total-mean = { $wall } hasta ahora, { $level } por iteración de media; hora de fin con --max-steps N
 summary-each-no-end-mean = { $wall } hasta ahora, { $level } por iteración de media; aún sin hora de fin
 state-last-written-only = última línea: { $at }
 error-fleet-bad-pattern = un patrón de ruta contiene entre llaves los nombres user, project, commit, gpu, hosts, devices, job_id o price, cada uno como mucho una vez

@@ -40,9 +40,11 @@ part-span = { $phase } { $duration } ({ $span })
 run-progress = itération { $step } sur { $total } ({ $share })
 run-progress-open = itération { $step }
 run-none = aucune itération chronométrée
+run-unread = aucune itération reconnue
 run-normal = Une itération normale dure { $duration } (90 % durent { $span }).
 run-present = Actuellement, une itération dure { $duration }.
 run-normal-one = Une itération normale dure { $duration }.
+run-median = L’itération médiane dure { $duration }.
 run-tokens = { $tokens } tokens/s.
 run-before = Dans l’entraînement précédent, elle durait { $duration } : dans celui-ci, elle dure { $share } { $pace ->
     [slower] de plus
@@ -72,7 +74,7 @@ trend-steady = Stable à { $share } près : aucun ralentissement dans ces ligne
 trend-steady-but = Stable à { $share } près, sauf les itérations { $first } à { $last }, plus lentes.
 trend-between = Les itérations { $first } à { $last } ont duré { $level }, la plupart des autres { $normal }.
 trend-scatter = Pas de tendance : les durées varient entre { $low } et { $high }.
-trend-two-speeds = Deux vitesses : { $count } itérations affichées sur { $total } prennent de { $other_low } à { $other_high }, les autres de { $low } à { $high }. Les premières sont { $factor } fois plus { $pace ->
+trend-two-speeds = Deux vitesses : { $count } itérations affichées sur { $total } prennent { $own }, les autres { $others }. Les premières sont { $factor } fois plus { $pace ->
     [faster] rapides
    *[slower] lentes
 }.
@@ -1193,6 +1195,10 @@ advice-a117-assumed = 3 % pour GPT-2 sur une A100 (de 93 à 90 ms), 0 à 8 % 
 advice-a118-change = garder les { $count } derniers checkpoints
 advice-a118-costs = Vous ne pouvez revenir qu’aux { $count } derniers ; copiez ailleurs ce que vous voulez garder.
 advice-a118-evidence = { $count } checkpoints d’environ { $each } Go chacun, et ce programme les garde tous : { $total } Go à la fin.
+advice-a122-change = arrêter à la meilleure perte de validation (itération { $step })
+advice-a122-change-now = arrêter maintenant : la perte de validation était la meilleure à l’itération { $step }
+advice-a122-costs = Vous gardez le checkpoint de la meilleure itération, pas le dernier ; enregistrez-en un chaque fois que la perte de validation s’améliore.
+advice-a122-evidence = La perte de validation était la plus basse à l’itération { $step } ({ $loss }) ; les { $count } évaluations suivantes sont moins bonnes.
 safety-now = Entre deux checkpoints (toutes les { $interval } itérations), un plantage peut faire perdre jusqu’à { $stake } de travail.
 safety-within = C’est dans la limite que vous acceptez de perdre ({ $accepted }).
 safety-beyond = Vous acceptez de perdre { $accepted } : enregistrez un checkpoint au moins toutes les { $needed } itérations.
@@ -1496,6 +1502,7 @@ summary-lost = { $count ->
   }
 summary-lost-all = Le log ne montre aucun checkpoint : s’il n’y en a pas, tout est perdu ({ $wall })
 summary-for-times = Pour avoir des temps, lancez : stepscope run -- python train.py
+summary-teach = Pour voir ou indiquer le sens de ces lignes : stepscope formats try LOG --suggest
 summary-nothing-lost = Aucun temps d’entraînement perdu : aucune itération n’a été faite
 summary-left = Temps restant : { $left }{ $range }
 summary-left-done = Temps restant : { $left }{ $range } · fin : { $time }
@@ -1517,6 +1524,8 @@ summary-each-no-total = { $wall } jusqu’ici, { $level } par itération ; heu
 summary-each-no-end = { $wall } jusqu’ici, { $level } par itération ; pas encore d’heure de fin
 summary-unlogged = Coût principal : { $seconds } ({ $share }) que le log n’explique pas
 summary-healthy = Rien à corriger : l’entraînement occupe { $share } du temps
+summary-healthy-part = Rien à corriger dans ce que le log chronomètre ; sans durée : { $stops }
+summary-healthy-inside = Rien à corriger dans ce que le log chronomètre ; compris dans l’entraînement : { $stops }
 summary-few = Trop peu de lignes pour dire ce qui coûte du temps
 summary-no-cost = Aucun coût évitable de 1 % ou plus n’a été trouvé
 size-mib = { $size } Mio
@@ -1549,6 +1558,8 @@ slow-group-times = { $where } ({ $count }×)
 slow-group-some = { $count } itérations
 section-slow-lines = Lignes lentes ({ $count } itérations chacune)
 section-change-next = À changer la prochaine fois
+change-savings-rest = gains sur le reste de cette exécution
+change-savings-run = gains sur une exécution comme celle-ci
 finish-would = sans cet arrêt, fin : { $time } ({ $low } – { $high })
 slow-group-every = toutes les { $every }
 slow-group-window = { $first }–{ $last }

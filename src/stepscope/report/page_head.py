@@ -15,7 +15,7 @@ from stepscope.advice._base import paste
 from stepscope.analysis.out_of_memory import smaller_batch
 from stepscope.analysis.report import Report
 from stepscope.columns.statistics import distinct, median
-from stepscope.core.message import Range, Seconds, Share
+from stepscope.core.message import About, Range, Seconds, Share
 from stepscope.core.redact import redact
 from stepscope.core.units import NS
 from stepscope.forecast.finish import Forecast, NoForecast
@@ -149,7 +149,8 @@ def _end_card(report: Report, language: Language) -> Card:
     if finish is None:
         key = "page-card-left" if state == "running" else "page-card-left-if"
         return Card("end", language.text(key), language.duration(end.remaining_s), lines[1] + assumed, tone=tone)
-    left = language.text("summary-left", left=Seconds(end.remaining_s), range=Range(end.low_s, end.high_s)) + assumed
+    about = About(end.remaining_s, end.low_s, end.high_s)
+    left = language.text("summary-left", left=about, range=Range(end.low_s, end.high_s)) + assumed
     return Card("end", language.text("page-card-done"), language.clock(finish, report.moment), left, tone=tone)
 
 
@@ -189,8 +190,9 @@ def _speed_card(report: Report, language: Language) -> Card:
     step = report.ledger.step
     assert step is not None
     notes = []
-    if language.is_range(step.low_s, step.high_s) and not shows_ticks(report):
-        notes.append(language.text("page-speed-range", share=Share(0.9), span=language.span(step.low_s, step.high_s)))
+    if language.is_range(step.low_s, step.high_s, step.typical_s) and not shows_ticks(report):
+        span = language.span(step.low_s, step.high_s, step.typical_s)
+        notes.append(language.text("page-speed-range", share=Share(0.9), span=span))
     if report.tokens_per_s:
         notes.append(language.text("page-speed-tokens", tokens=_short(report.tokens_per_s, language)))
     name, value = language.text("page-card-speed"), language.duration(step.typical_s)

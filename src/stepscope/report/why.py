@@ -216,7 +216,7 @@ def _normal(story: Story, language: Language) -> str:
     is_raised = story.row in story.report.ledger.periods.raised
     if is_raised or step is None or not step.num_rows:
         return language.text("why-raised")
-    return language.text("why-normal", span=language.span(step.low_s, step.high_s))
+    return language.text("why-normal", span=language.span(step.low_s, step.high_s, step.typical_s))
 
 
 def _why(story: Story, slow: SlowStep, language: Language) -> list[str | tuple[str, list[str]]]:
