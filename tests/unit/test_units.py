@@ -65,6 +65,8 @@ def test_a_wide_range_has_no_more_digits_than_it_leaves_sure():
     assert english.span(53_760, 57_000) == "14 h 56 min – 15 h 50 min"
     assert english.span(3 * 86400 + 4 * 3600, 18 * 86400 + 16 * 3600) == "3–19 d"
     assert english.span(28_800, 4 * 86400 + 7200) == "8 h – 4 d"
+    assert english.span(3_600, 15_600, 15_240) == "1–5 h"  # next to 4 h 14 min
+    assert english.span(0, 15_240) == "≤ 4 h 14 min"
     for seconds, low, high, text in (
         (57_480, 53_760, 65_040, "16 h"),
         (57_480, 57_000, 58_000, "15 h 58 min"),

@@ -92,22 +92,31 @@ def range_parts(
     range has no more digits than it leaves sure: `13–18 h`.
     """
     if near is not None and 0.001 <= near < 0.9995 <= high < 9.995:
-        return [(low * 1e3, 0, "ms")], [(high * 1e3, 0, "ms")]
+        return [(low * 1e3, 0, "ms")], [(10.0 * round(high * 100), 0, "ms")]
     for unit_s, sign, limit_s in ((1.0, "s", _MINUTE), (60.0, "min", _HOUR)):
         if unit_s <= low and (low + high) / 2 < limit_s <= high < _MOST_OF_A_UNIT * unit_s:
             return [(round(low / unit_s), 0, sign)], [(round(high / unit_s), 0, sign)]
     first, last = duration_parts(low, high), duration_parts(high)
-    if high - low >= _WIDE * _LARGE_UNITS.get(last[0][2], math.inf):
-        return _in_large_units(low, first), _in_large_units(high, last)
+    is_open = not any(round(value, digits) for value, digits, _ in first)
+    if not is_open and high - low >= _WIDE * _LARGE_UNITS.get(last[0][2], math.inf):
+        return _in_large_units(low, first, most=near), _in_large_units(high, last, least=near)
     return first, last
 
 
-def _in_large_units(seconds: float, parts: list[tuple[float, int, str]]) -> list[tuple[float, int, str]]:
-    """The nearest whole number of the larger of two units."""
+def _in_large_units(
+    seconds: float, parts: list[tuple[float, int, str]], *, least: float | None = None, most: float | None = None
+) -> list[tuple[float, int, str]]:
+    """The nearest whole number of the larger of two units, but neither below `least` nor above `most`."""
     if len(parts) < 2:
         return parts
     sign = parts[0][2]
-    return [(float(math.floor(seconds / _LARGE_UNITS[sign] + 0.5)), 0, sign)]
+    unit_s = _LARGE_UNITS[sign]
+    whole = math.floor(seconds / unit_s + 0.5)
+    if least is not None and whole * unit_s < least:
+        whole = math.ceil(seconds / unit_s)
+    if most is not None and whole * unit_s > most:
+        whole = math.floor(seconds / unit_s)
+    return [(float(whole), 0, sign)]
 
 
 def doubtful_parts(seconds: float, low: float, high: float) -> list[tuple[float, int, str]]:

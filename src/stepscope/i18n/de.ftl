@@ -972,7 +972,7 @@ infer-step-word = „{ $text }“ wird als Iteration gelesen.
 infer-time-mean = „{ $text }“ wird als Mittel seit der ersten Iteration gelesen, in { $unit }: Es fällt von Zeile zu Zeile, während die Summe wächst; die einzelnen Iterationen sind daraus errechnet.
 infer-time-none = Keine Zahl in diesen Zeilen ließ sich als Zeit erkennen.
 infer-time-stamps = Die Zeiten sind die Abstände zwischen den Zeitstempeln der Zeilen.
-infer-time-of-all = Gedruckt ist nur, dass das Ganze { $total } gedauert hat: Jede Iteration bekommt den Mittelwert davon, mit allem, was dazwischen lag.
+infer-time-of-all = Ausgegeben ist nur, dass das Ganze { $total } gedauert hat: Jede Iteration bekommt den Mittelwert davon, mit allem, was dazwischen lag.
 infer-time-step = „{ $text }“ wird als Zeit einer Iteration gelesen, in { $unit }.
 infer-time-total = „{ $text }“ wird als Zeit aller Iterationen seit der vorigen Zeile gelesen, in { $unit }.
 infer-time-clock = „{ $text }“ wird als Uhr gelesen, die von Zeile zu Zeile weiterläuft, in { $unit }.
@@ -1197,7 +1197,7 @@ advice-a118-costs = Zurück kannst du nur zu den letzten { $count }; kopiere woa
 advice-a118-evidence = { $count } Checkpoints zu je etwa { $each } GB, und dieser Trainer behält alle: { $total } GB am Ende.
 advice-a122-change = beim besten Validierungs-Loss aufhören (Iteration { $step })
 advice-a122-change-now = jetzt aufhören: Der Validierungs-Loss war bei Iteration { $step } am besten
-advice-a122-costs = Du nimmst den Checkpoint der besten Iteration, nicht den letzten; speichere einen, sooft der Validierungs-Loss sinkt.
+advice-a122-costs = Du nimmst den Checkpoint der besten Iteration, nicht den letzten; speichere einen, wann immer der Validierungs-Loss sinkt.
 advice-a122-evidence = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }); die { $count } Evaluierungen danach sind schlechter.
 safety-now = Zwischen zwei Checkpoints (alle { $interval } Iterationen) stehen bis zu { $stake } Arbeit auf dem Spiel.
 safety-within = Das liegt in dem Rahmen, den du hinnimmst ({ $accepted }).
@@ -1265,7 +1265,6 @@ page-whatif-less = { $duration } weniger als jetzt
 page-whatif-more = { $duration } mehr als jetzt
 page-whatif-evaluations = verbleibende Evaluierungen: { $number }
 page-whatif-error = Validierungs-Loss ± { $error }
-## Was die Karte währenddessen sagt
 ## Was die GPU währenddessen sagt
 
 gpu-power-of = { $power } von { $limit } W
@@ -1502,7 +1501,7 @@ summary-lost = { $count ->
   }
 summary-lost-all = Das Log zeigt keinen Checkpoint: Gibt es keinen, ist alles verloren ({ $wall })
 summary-for-times = Für Zeitangaben starte es so: stepscope run -- python train.py
-summary-teach = Was diese Zeilen bedeuten, zeigt und lernt: stepscope formats try LOG --suggest
+summary-teach = Was diese Zeilen bedeuten, zeigt und lernt stepscope formats try LOG --suggest
 summary-nothing-lost = Keine Trainingszeit verloren: Es war noch keine Iteration fertig
 summary-left = Noch { $left }{ $range }
 summary-left-done = Noch { $left }{ $range } · Ende: { $time }
@@ -1524,8 +1523,8 @@ summary-each-no-total = Bisher { $wall }, { $level } pro Iteration; Ende mit --m
 summary-each-no-end = Bisher { $wall }, { $level } pro Iteration; Ende noch nicht abzusehen
 summary-unlogged = Größter Posten: { $seconds } ({ $share }), die das Log nicht erklärt
 summary-healthy = Nichts zu verbessern: { $share } der Zeit sind Training
-summary-healthy-part = Nichts zu verbessern in dem, was das Log misst; ohne Zeit: { $stops }
-summary-healthy-inside = Nichts zu verbessern in dem, was das Log misst; im Training enthalten: { $stops }
+summary-healthy-part = Nichts zu verbessern, soweit gemessen; ohne Zeitangabe: { $stops }
+summary-healthy-inside = Nichts zu verbessern, soweit gemessen; im Training enthalten: { $stops }
 summary-few = Zu wenige Zeilen, um zu sagen, was Zeit kostet
 summary-no-cost = Nichts Vermeidbares kostet 1 % der Zeit oder mehr
 size-mib = { $size } MiB
@@ -1754,10 +1753,10 @@ error-price-needs-power = für einen Preis je Kilowattstunde wird die Leistungsa
     .hint = gib --nvidia-smi DATEI an oder einen Preis je Stunde wie --price 2.10/h
 
 # Live: the best model lies long behind
-alarm-past-best = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }), und die { $count } Evaluierungen seitdem sind schlechter; auf die Zeit danach entfallen { $share }. Jetzt abzubrechen kostet nichts: Der Checkpoint dieser Iteration ist gespeichert.
-alarm-past-best-left = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }), und die { $count } Evaluierungen seitdem sind schlechter; auf die Zeit danach entfallen { $share }. Jetzt abzubrechen kostet nichts und spart { $left }: Der Checkpoint dieser Iteration ist gespeichert.
-alarm-past-best-unsaved = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }), und die { $count } Evaluierungen seitdem sind schlechter; auf die Zeit danach entfallen { $share }. Einfach weiterzutrainieren hilft nicht; das Log zeigt keinen Checkpoint dieser Iteration.
-alarm-past-best-unsaved-left = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }), und die { $count } Evaluierungen seitdem sind schlechter; auf die Zeit danach entfallen { $share }. Weitere { $left } zu trainieren hilft kaum; das Log zeigt keinen Checkpoint dieser Iteration.
+alarm-past-best = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }), und die { $count } Evaluierungen seitdem sind schlechter; danach vergingen noch { $share } der Zeit. Jetzt abzubrechen kostet nichts: Der Checkpoint dieser Iteration ist gespeichert.
+alarm-past-best-left = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }), und die { $count } Evaluierungen seitdem sind schlechter; danach vergingen noch { $share } der Zeit. Jetzt abzubrechen kostet nichts und spart { $left }: Der Checkpoint dieser Iteration ist gespeichert.
+alarm-past-best-unsaved = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }), und die { $count } Evaluierungen seitdem sind schlechter; danach vergingen noch { $share } der Zeit. Einfach weiterzutrainieren hilft nicht; das Log zeigt keinen Checkpoint dieser Iteration.
+alarm-past-best-unsaved-left = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }), und die { $count } Evaluierungen seitdem sind schlechter; danach vergingen noch { $share } der Zeit. Weitere { $left } zu trainieren hilft kaum; das Log zeigt keinen Checkpoint dieser Iteration.
 
 # The answer in three lines, where a mean is no normal iteration
 summary-each-no-total-mean = Bisher { $wall }, { $level } pro Iteration im Mittel; Ende mit --max-steps N

@@ -74,7 +74,7 @@ trend-steady = Velocidad estable, dentro de un margen del { $share }: no hay ral
 trend-steady-but = Velocidad estable, dentro de un margen del { $share }, salvo en las iteraciones { $first } a { $last }, que fueron más lentas.
 trend-between = Las iteraciones { $first } a { $last } tardaron { $level }; la mayoría de las demás, { $normal }.
 trend-scatter = Sin tendencia: los tiempos varían entre { $low } y { $high }.
-trend-two-speeds = Dos velocidades: { $count } de { $total } iteraciones impresas tardan { $own }; las demás, { $others }: son { $factor } veces más { $pace ->
+trend-two-speeds = Dos velocidades: { $count } de { $total } iteraciones impresas tardan { $own }; las demás, { $others }. Las primeras son { $factor } veces más { $pace ->
     [faster] rápidas
    *[slower] lentas
 }.
@@ -409,7 +409,7 @@ error-not-a-training-log = ningún formato conocido reconoce este archivo, y su 
     .hint = stepscope formats try { $path } --suggest     muestra hasta dónde llega cada formato y cómo definir uno nuevo
 error-nvidia-smi-table = esto es la salida de nvidia-smi, no un log de entrenamiento
     .hint = stepscope train.log --nvidia-smi { $path }     explica un log con ella
-error-no-format-fits = ningún formato conocido reconoce este archivo; líneas como esta pueden ser iteraciones, pero no está claro qué número es el paso o el tiempo
+error-no-format-fits = ningún formato conocido reconoce este archivo; líneas como esta pueden ser iteraciones, pero no está claro qué número es la iteración o el tiempo
     .hint = stepscope formats try { $path } --suggest     muestra hasta dónde llega cada formato y cómo definir uno nuevo
 error-no-such-config = no existe el archivo de configuración
     .hint = --config espera el archivo con que se lanzó la ejecución, por ejemplo config/train_gpt2.py
@@ -777,7 +777,7 @@ error-data-openwebtext = OpenWebText ocupa 54 GB y no se descarga aquí
 
 live-now = ahora
 live-left = fin
-live-steps = pasos
+live-steps = iteraciones
 live-time = tiempo
 live-loss = pérdida
 live-waiting = esperando las primeras líneas ({ $duration })
@@ -952,7 +952,7 @@ why-no-time = La línea de la iteración { $step } no indica ningún tiempo.
 why-page = Más detalles: stepscope doc { $code }
 error-no-such-step = el log no tiene la iteración { $step }
     .hint = va de { $first } a { $last }
-error-bad-step = un paso debe ser un número entero
+error-bad-step = el número de iteración debe ser entero
     .hint = por ejemplo: stepscope why train.log 500
 alarm-files-order = { $by ->
     [stamps] Los archivos se leyeron en el orden de sus marcas de tiempo: { $paths }
@@ -1189,7 +1189,7 @@ advice-a111-change = ejecutar el recolector de basura a mano, cada pocos miles d
 advice-a112-change = { $count } procesos de carga persistentes, con prefetch
 advice-a112-change-prefetch = leer por adelantado el siguiente shard, en un hilo
 advice-a112-assumed = una espera de 0,217 s por iteración bajó a 0,003 s con más procesos; si lo lento es el disco o la red, no cambia nada.
-advice-a113-assumed = sin mejora en una GPU que ya está ocupada, hasta una décima parte en una que espera entre kernels; stepscope plan lo calcula para un modelo dado.
+advice-a113-assumed = sin mejora en una GPU que ya está ocupada, hasta un 10 % en una que espera entre kernels; stepscope plan lo calcula para un modelo dado.
 advice-a114-assumed = una V100 multiplica matrices a 9,9 TFLOPS en bfloat16 y a 100 o más en float16 (tablas públicas).
 advice-a115-assumed = la línea de nanoGPT cuesta 0,3 ms en una CPU, nada si el bucle espera a la GPU de todos modos, y unos milisegundos con un cliente de métricas.
 advice-a116-change = atención fusionada
@@ -1529,7 +1529,7 @@ summary-each-no-total = { $wall } hasta ahora, { $level } por iteración; hora d
 summary-each-no-end = { $wall } hasta ahora, { $level } por iteración; aún sin hora de fin
 summary-unlogged = Mayor coste: { $seconds } ({ $share }) que el log no explica
 summary-healthy = Nada que corregir: el { $share } del tiempo es entrenamiento
-summary-healthy-part = Nada que corregir en lo que el log cronometra; sin cronometrar: { $stops }
+summary-healthy-part = Nada que corregir en lo que el log cronometra; sin tiempos: { $stops }
 summary-healthy-inside = Nada que corregir en lo que el log cronometra; dentro del entrenamiento: { $stops }
 summary-few = Hay muy pocas líneas para saber en qué se va el tiempo
 summary-no-cost = No hay ningún coste evitable del 1 % o más
