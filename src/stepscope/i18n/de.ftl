@@ -944,6 +944,7 @@ why-neighbours = Benachbarte Iterationen: { $items }.
 why-neighbour = { $step }: { $duration }
 why-settle = So findest du es heraus:
 why-unprinted = Iteration { $step } hat keine eigene Zeile. Die nächsten:
+why-unprinted-normal = Iterationen ohne Zeile gelten als normal: je { $level }.
 why-inside = Iteration { $step } gehört zu denen, die die Zeile von Iteration { $line_step } umfasst.
 why-no-time = Die Zeile von Iteration { $step } hat keine Zeit.
 why-page = Mehr dazu: stepscope doc { $code }

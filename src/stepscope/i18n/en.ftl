@@ -948,6 +948,7 @@ why-neighbours = Around it: { $items }.
 why-neighbour = { $step }: { $duration }
 why-settle = To find out:
 why-unprinted = Iteration { $step } has no line of its own. The nearest ones:
+why-unprinted-normal = Iterations that are not printed are taken to be normal: { $level } each.
 why-inside = Iteration { $step } is one of those covered by the line of iteration { $line_step }.
 why-no-time = The line of iteration { $step } has no time.
 why-page = Details: stepscope doc { $code }

@@ -70,8 +70,8 @@ gpu-temperature = { $degrees } °C
 
 trend-one = Con una sola línea no se ve ninguna tendencia.
 trend-one-time = Con un solo tiempo impreso no se ve ninguna tendencia.
-trend-steady = Velocidad estable, dentro de un margen del { $share }: no hay ralentización en estas líneas.
-trend-steady-but = Velocidad estable, dentro de un margen del { $share }, salvo en las iteraciones { $first } a { $last }, que fueron más lentas.
+trend-steady = Velocidad estable (± { $share }): no hay ralentización en estas líneas.
+trend-steady-but = Velocidad estable (± { $share }), salvo en las iteraciones { $first } a { $last }, que fueron más lentas.
 trend-between = Las iteraciones { $first } a { $last } tardaron { $level }; la mayoría de las demás, { $normal }.
 trend-scatter = Sin tendencia: los tiempos varían entre { $low } y { $high }.
 trend-two-speeds = Dos velocidades: { $count } de { $total } iteraciones impresas tardan { $own }; las demás, { $others }. Las primeras son { $factor } veces más { $pace ->
@@ -111,7 +111,7 @@ past-total = La cuenta supera el 100 % de su total: el entrenamiento continúa 
 rate-needs-size = El log solo imprime velocidades: para calcular los segundos por iteración hace falta el tamaño del batch.
 rate-one = { $level } { $unit } por segundo en una sola línea: no basta para ver una tendencia.
 rate-one-time = { $level } { $unit } por segundo, impreso una sola vez: no basta para ver una tendencia.
-rate-steady = Velocidad estable, dentro de un margen del { $share }: { $level } { $unit } por segundo.
+rate-steady = Velocidad estable (± { $share }): { $level } { $unit } por segundo.
 rate-scatter = Sin tendencia: la velocidad varía entre { $low } y { $high } { $unit } por segundo.
 rate-two-speeds = Dos velocidades: { $count } de { $total } iteraciones impresas van a { $other_low }–{ $other_high } { $unit } por segundo, las demás a { $low }–{ $high }: { $factor } veces más { $pace ->
     [faster] rápido
@@ -947,6 +947,7 @@ why-neighbours = A su alrededor: { $items }.
 why-neighbour = { $step }: { $duration }
 why-settle = Cómo averiguarlo:
 why-unprinted = La iteración { $step } no tiene línea propia. Las más cercanas:
+why-unprinted-normal = Las iteraciones sin línea se dan por normales: { $level } cada una.
 why-inside = La iteración { $step } es una de las que abarca la línea de la iteración { $line_step }.
 why-no-time = La línea de la iteración { $step } no indica ningún tiempo.
 why-page = Más detalles: stepscope doc { $code }

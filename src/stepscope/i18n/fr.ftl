@@ -944,6 +944,7 @@ why-neighbours = Autour d’elle : { $items }.
 why-neighbour = { $step } : { $duration }
 why-settle = Pour le savoir :
 why-unprinted = L’itération { $step } n’a pas sa propre ligne. Les plus proches :
+why-unprinted-normal = Les itérations sans ligne sont supposées normales : { $level } chacune.
 why-inside = L’itération { $step } fait partie de celles que couvre la ligne de l’itération { $line_step }.
 why-no-time = La ligne de l’itération { $step } ne donne pas de temps.
 why-page = Plus de détails : stepscope doc { $code }
