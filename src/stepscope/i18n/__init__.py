@@ -58,6 +58,7 @@ class Language:
         self._source = {mark["key"]: source[mark.start() : end] for mark, end in zip(marks, ends, strict=True)}
         self._entries: dict[str, Entry] = {}
         self._blank = " "
+        self._glue = ""
 
     @staticmethod
     @cache
@@ -69,13 +70,14 @@ class Language:
         """This language where some messages (the keys) say what others (the values) do."""
         found = Language(self.code, "\n".join(self._source.values()))
         found._source = self._source | {key: self._source[other] for key, other in others.items()}
-        found._blank = self._blank
+        found._blank, found._glue = self._blank, self._glue
         return found
 
     def unbroken(self) -> Language:
-        """This language for a page: no line of it ends inside a duration or a percentage."""
+        """This language for a page: no line of it ends inside a duration, a range or a percentage."""
         found = copy.copy(self)
         found._blank = "\N{NO-BREAK SPACE}"
+        found._glue = "\N{WORD JOINER}"
         return found
 
     @property
@@ -198,7 +200,7 @@ class Language:
         if not any(round(value, digits) for value, digits, _ in first):
             return f"≤{self._blank}{self._joined(last)}"
         if len(first) == len(last) == 1 and first[0][2] == last[0][2]:
-            return f"{self.number(first[0][0], first[0][1])}–{self._joined(last)}"
+            return f"{self.number(first[0][0], first[0][1])}–{self._glue}{self._joined(last)}"
         return f"{self._joined(first)} – {self._joined(last)}"
 
     def clock(self, moment: dt.datetime, near: dt.datetime | None = None) -> str:

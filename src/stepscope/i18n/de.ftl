@@ -216,8 +216,8 @@ left-checkpoint = { $count ->
     [one] ein Checkpoint
    *[other] { $count } Checkpoints
   }
-left-priced = { $what }: { $duration }
-left-unpriced = { $what }: Kosten unbekannt
+left-priced = { $what } ({ $duration })
+left-unpriced = { $what } (Kosten unbekannt)
 left-line = Es folgen noch: { $items }.
 finish-next-evaluation = Nächste Evaluierung bei Iteration { $step }.
 rough-own = Laut Trainer noch etwa { $duration }; aus diesen Zeilen allein lässt sich nichts Genaueres schätzen.
@@ -1462,6 +1462,7 @@ finding-logging = Das Logging dauerte { $seconds }, { $share } der Zeit.
 finding-communication = Das Warten auf andere Prozesse dauerte { $seconds }, { $share } der Zeit.
 finding-stall = Ungeklärte Pausen dauerten { $seconds }, { $share } der Zeit.
 finding-gap = { $seconds } lang lief nichts, { $share } der Zeit: Neustarts oder ein angehaltener Rechner.
+finding-unlogged = { $seconds }, { $share } der Zeit, erklärt das Log nicht.
 finding-slower = Die Iterationen { $first } bis { $last } dauerten { $level } statt { $normal }: Das kostete { $seconds }, { $share } der Zeit.
 finding-repeated = { $count ->
     [one] Eine Iteration lief nach einem Neustart doppelt: { $seconds } Training, { $share } der Zeit.
@@ -1644,7 +1645,10 @@ page-card-overhead = Overhead
 page-ended-at = beendet: { $time }
 page-elapsed = bisher { $duration }
 page-no-total = Gesamtzahl unbekannt
-page-iterations = Iterationen
+page-iterations = { $count ->
+    [one] Iteration
+   *[other] Iterationen
+}
 page-per-iteration = pro Iteration
 page-speed-range = { $share } brauchen { $span }
 page-speed-tokens = { $tokens } Tokens/s

@@ -218,8 +218,8 @@ left-checkpoint = { $count ->
     [one] one checkpoint
    *[other] { $count } checkpoints
   }
-left-priced = { $what }: { $duration }
-left-unpriced = { $what }: cost unknown
+left-priced = { $what } ({ $duration })
+left-unpriced = { $what } (cost unknown)
 left-line = Still to come: { $items }.
 finish-next-evaluation = Next evaluation at iteration { $step }.
 rough-own = About { $duration } left according to the trainer; these lines alone allow no better estimate.
@@ -1470,6 +1470,7 @@ finding-logging = Logging took { $seconds }, { $share } of the time.
 finding-communication = Waiting for other processes took { $seconds }, { $share } of the time.
 finding-stall = Unexplained pauses took { $seconds }, { $share } of the time.
 finding-gap = Nothing ran for { $seconds }, { $share } of the time: restarts or a suspended machine.
+finding-unlogged = The log does not account for { $seconds }, { $share } of the time.
 finding-slower = Iterations { $first } to { $last } took { $level } instead of { $normal }: that cost { $seconds }, { $share } of the time.
 finding-repeated = { $count ->
     [one] One iteration was done twice after a restart: { $seconds } of training, { $share } of the time.
@@ -1652,7 +1653,10 @@ page-card-overhead = Overhead
 page-ended-at = ended at { $time }
 page-elapsed = { $duration } so far
 page-no-total = total unknown
-page-iterations = iterations
+page-iterations = { $count ->
+    [one] iteration
+   *[other] iterations
+}
 page-per-iteration = per iteration
 page-speed-range = { $share } take { $span }
 page-speed-tokens = { $tokens } tokens/s

@@ -1468,6 +1468,7 @@ finding-logging = La escritura del log ocupó { $seconds }, el { $share } del ti
 finding-communication = La espera de otros procesos ocupó { $seconds }, el { $share } del tiempo.
 finding-stall = Las pausas sin explicación ocuparon { $seconds }, el { $share } del tiempo.
 finding-gap = Durante { $seconds }, el { $share } del tiempo, no se ejecutó nada: reinicios o una máquina suspendida.
+finding-unlogged = El log no explica { $seconds }, el { $share } del tiempo.
 finding-slower = Las iteraciones { $first } a { $last } tardaron { $level } en vez de { $normal }: eso costó { $seconds }, el { $share } del tiempo.
 finding-repeated = { $count ->
     [one] Se repitió una iteración tras un reinicio: { $seconds } de entrenamiento, el { $share } del tiempo.
@@ -1650,7 +1651,10 @@ page-card-overhead = Sobrecarga
 page-ended-at = fin: { $time }
 page-elapsed = { $duration } hasta ahora
 page-no-total = total desconocido
-page-iterations = iteraciones
+page-iterations = { $count ->
+    [one] iteración
+   *[other] iteraciones
+}
 page-per-iteration = por iteración
 page-speed-range = el { $share } tarda { $span }
 page-speed-tokens = { $tokens } tokens/s

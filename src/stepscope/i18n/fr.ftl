@@ -1463,6 +1463,7 @@ finding-logging = L’écriture du log a pris { $seconds }, soit { $share } du t
 finding-communication = L’attente d’autres processus a pris { $seconds }, soit { $share } du temps.
 finding-stall = Des pauses inexpliquées ont pris { $seconds }, soit { $share } du temps.
 finding-gap = Rien n’a tourné pendant { $seconds }, soit { $share } du temps : redémarrages ou machine en veille.
+finding-unlogged = Le log n’explique pas { $seconds }, soit { $share } du temps.
 finding-slower = Les itérations { $first } à { $last } ont duré { $level } au lieu de { $normal } : cela a coûté { $seconds }, soit { $share } du temps.
 finding-repeated = { $count ->
     [one] Une itération a été refaite après un redémarrage : { $seconds } d’entraînement, soit { $share } du temps.
@@ -1645,7 +1646,10 @@ page-card-overhead = Surcoût
 page-ended-at = fin : { $time }
 page-elapsed = { $duration } jusqu’ici
 page-no-total = total inconnu
-page-iterations = itérations
+page-iterations = { $count ->
+    [one] itération
+   *[other] itérations
+}
 page-per-iteration = par itération
 page-speed-range = { $share } des itérations : { $span }
 page-speed-tokens = { $tokens } tokens/s

@@ -25,7 +25,7 @@ from stepscope.report.log_lines import line_links, log_lines
 from stepscope.report.wording.finish import finish_lines
 from stepscope.report.wording.headline import shows_ticks
 from stepscope.report.wording.sentence import capital
-from stepscope.report.wording.summary import DEAD, alarms_apart, summary_lines
+from stepscope.report.wording.summary import DEAD, alarms_apart, says_line, summary_lines
 
 _TONES = {"running": "good", "finished": "good", "stopped": "warn", "unknown": ""}
 _OTHER_FORMATS = ("markdown", "trace", "csv", "svg", "png")
@@ -108,7 +108,7 @@ def alarms(report: Report, language: Language) -> str:
         {
             "severity": alarm.severity,
             "text": capital(language.say(alarm.message)),
-            "line": alarm.line,
+            "line": None if says_line(alarm) else alarm.line,
             "is_kept": alarm.line in kept,
         }
         for alarm in alarms_apart(report)
@@ -156,6 +156,9 @@ def _end_card(report: Report, language: Language) -> Card:
 
 def _no_end_card(report: Report, end: NoForecast, language: Language) -> Card:
     """What is left by figures that are no forecast, else what has passed and why there is no more."""
+    if report.state.value == "stopped" and report.has_times:
+        wall = language.duration(report.ledger.wall_s)
+        return Card("end", language.text("page-card-took"), wall, _ended_note(report, language))
     if end.rough is not None:
         name, value = language.text("page-card-left"), language.duration(end.rough.seconds)
         return Card("end", name, value, summary_lines(report, language)[1])
@@ -180,7 +183,7 @@ def _progress_card(report: Report, language: Language) -> Card:
     wall = language.text("page-elapsed", duration=Seconds(report.ledger.wall_s)) if is_running else ""
     if total is None or report.run.settings["max_steps"].origin == "default":
         note = " · ".join(filter(None, [wall, language.text("page-no-total")]))
-        return Card("progress", name, value, note, language.text("page-iterations"))
+        return Card("progress", name, value, note, language.text("page-iterations", count=step))
     share = min(1.0, step / total)
     note = " · ".join(filter(None, [language.percent(share), wall]))
     return Card("progress", name, value, note, f"/ {language.number(total)}", share=share)

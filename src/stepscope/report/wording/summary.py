@@ -239,6 +239,11 @@ def alarms_apart(report: Report) -> list[Alarm]:
     ]
 
 
+def says_line(alarm: Alarm) -> bool:
+    """Whether the sentence itself names the line."""
+    return "line" in alarm.message.args
+
+
 def _is_said_by_state(report: Report, alarm: Alarm) -> bool:
     if report.state.value in DEAD:
         return alarm.code in _SAID_BY_STATE
@@ -259,11 +264,11 @@ def leading_cost(report: Report) -> CostFinding | None:
     """The finding that the three lines say; None where they say something graver, or larger."""
     if report.state.value in DEAD or leading_alarm(report) is not None or not report.findings:
         return None
-    outside = _outside(report)
+    outside = outside_of_log(report)
     return report.findings[0] if outside is None or outside.seconds <= report.findings[0].seconds else None
 
 
-def _outside(report: Report) -> PhaseTotal | None:
+def outside_of_log(report: Report) -> PhaseTotal | None:
     """What the log does not account for; None where it is hardly anything."""
     found = next((total for total in report.ledger.timed_phases if total.phase == "unlogged"), None)
     return found if found is not None and found.share >= _WORTH_SAYING else None
@@ -274,7 +279,7 @@ def _loss(report: Report) -> Message:
     alarm = leading_alarm(report)
     if alarm is not None:
         return alarm
-    cost, outside = leading_cost(report), _outside(report)
+    cost, outside = leading_cost(report), outside_of_log(report)
     if cost is not None:
         return with_money(report, in_short(cost), cost.seconds)
     if outside is not None and (report.findings or outside.share >= _MUCH_OUTSIDE):
