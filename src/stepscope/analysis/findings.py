@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stepscope.analysis.best import Best
 from stepscope.core.message import Decimal, Message, Seconds, Share, say
+from stepscope.ledger.best import Best
 from stepscope.ledger.done_again import lost_seconds
 from stepscope.ledger.levels import slower_stretches
 from stepscope.ledger.phases import Basis, Ledger, Phase, PhaseTotal
