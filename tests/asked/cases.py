@@ -135,4 +135,6 @@ CASES = (
     Case("133", "llama.cpp: the time left is cut off", 189.0, 44, None, (10_500, 10_800), says=(r"(?i)steady within",), never=(r"\b2 min \d+ s left", FINISHED)),
     Case("134", "Stable-Baselines3: a table on one line", 1.6, 60, never=(FINISHED,)),
     Case("135", "Kaldi: four hours?", 175.5, 57, 59, (300, 620), never=(FINISHED,)),
+    Case("136", "LeRobot: the loader stalls", 0.21, 49, slow=(41,), says=(r"(?i)(wait|data).{0,60}\b8\d ?%",), never=(FINISHED, r"(?i)steady within 0")),
+    Case("137", "LeRobot: one line without its timestamp", 1.106, 200, says=(r"(?i)(wait|data).{0,60}\b83 ?%",), never=(FINISHED,)),
 )  # fmt: skip

@@ -34,6 +34,8 @@ _FAR = 1.4
 _MOSTLY = 0.8
 # A new level holds where the last tenth of the blocks, and two at least, is nearer to it than to the old one.
 _END, _LEAST_OF_END, _STAYS = 10, 2, 0.5
+# Quantiles of fewer values than this are no values of theirs.
+_SOME = 20
 # Up to this many rows the first and the last speak for themselves.
 _FEW = 12
 # Two or three rows show a change only where each is further on than the one before, and by this much in all.
@@ -91,8 +93,15 @@ def find_trend(values: Floats, steps: Ints, *, is_high_slow: bool = True) -> Tre
         or _two_speeds(plain, values, steps, is_high_slow=is_high_slow)
         or _in_turn(plain, values, steps, is_high_slow=is_high_slow)
         or _drift(plain, level, values, first_steps)
-        or plain._replace(kind="steady" if plain.within <= 0.1 else "scatter")
+        or (plain._replace(kind="steady") if plain.within <= 0.1 else _scattered(plain, values))
     )
+
+
+def _scattered(plain: Trend, values: Floats) -> Trend:
+    """Values without order: of a few the least and the largest, of many what nine in ten lie between."""
+    if len(values) > _SOME:
+        return plain._replace(kind="scatter")
+    return plain._replace(kind="scatter", low=float(values.min()), high=float(values.max()))
 
 
 def _core(values: Floats, middle: float) -> Floats:
@@ -134,6 +143,8 @@ def _jump(plain: Trend, level: Floats, steps: Ints) -> Trend | None:
         return None
     if min(at, len(level) - at) == 1 and abs(after - before) < 8 * max(spread, 0.02):
         return None  # a single row is a new level only where it is far off
+    if at == 1 and after < before and len(level) == plain.num:
+        return None  # one slow row at the start was no level
     end = float(median(level[max(at, len(level) - max(_LEAST_OF_END, len(level) // _END)) :]))
     if (end - before) / (after - before) < _STAYS:
         return None  # a level that was left again is none that the run has now

@@ -40,8 +40,9 @@ _WHERE_FROM = re.compile(r"^\S*/(?=\S)")  # the folders of a source file that a 
 _SCHEDULER = re.compile(r"(?:slurmstepd|srun): (?=error|\*)")
 _NEARLY_ALL = 0.95
 _WORTH_SAYING = 0.01
-_SLOWER = frozenset({"jump", "drift"})
+_CHANGED = frozenset({"jump", "drift"})
 _WORTH_A_LINE = 0.05
+_MUCH_FASTER = 0.2
 _TWO_SPEEDS = 1.5  # times as slow
 _FEW_ROWS = 3  # with a time: fewer show no cost
 
@@ -270,7 +271,7 @@ def _loss(report: Report) -> Message:
     waits = data_message(report.run, report.ledger)
     if waits is not None and waits.key == "data-by-means":
         return waits
-    if report.trend is not None and (_has_two_speeds(report) or _gets_slower(report)):
+    if report.trend is not None and (_has_two_speeds(report) or _changes_pace(report)):
         return report.trend.message
     step = shares.get("step")
     if step is not None and step.share >= _NEARLY_ALL:
@@ -289,15 +290,16 @@ def _has_two_speeds(report: Report) -> bool:
     return min(speeds) > 0 and max(speeds) / min(speeds) >= _TWO_SPEEDS
 
 
-def _gets_slower(report: Report) -> bool:
-    """Whether iterations take so much longer at the end that "nothing to fix" would be wrong.
+def _changes_pace(report: Report) -> bool:
+    """Whether iterations take so much longer, or so much less, at the end that "nothing to fix" would answer nothing.
 
-    Where a schedule makes them longer, that is what was asked for.
+    Where a schedule changes them, that is what was asked for.
     """
     found = report.trend
-    if found is None or found.trend.kind not in _SLOWER or found.message.args.get("pace") != "slower":
+    if found is None or found.trend.kind not in _CHANGED or report.run.format.habits.step_cost_follows_schedule:
         return False
-    return abs(found.trend.change) >= _WORTH_A_LINE and not report.run.format.habits.step_cost_follows_schedule
+    is_slower = found.message.args.get("pace") == "slower"
+    return abs(found.trend.change) >= (_WORTH_A_LINE if is_slower else _MUCH_FASTER)
 
 
 def _untimed(report: Report) -> Message:
