@@ -40,6 +40,8 @@ _SOME = 20
 _FEW = 12
 # Two or three rows show a change only where each is further on than the one before, and by this much in all.
 _CHANGE_OF_FEW = 0.1
+# So many rows, each further on than the one before and so far in all, change whatever the shape of the curve.
+_ONE_WAY, _FAR_ON = 5, 0.2
 
 
 class Trend(NamedTuple):
@@ -232,6 +234,10 @@ def _drift(plain: Trend, level: Floats, values: Floats, steps: Ints) -> Trend | 
         first, last = float(values[0]), float(values[-1])
         if not is_one_way or abs(np.log(last / first)) < np.log1p(_CHANGE_OF_FEW):
             return None
+        return plain._replace(kind="drift", change=last / first - 1, first=first, last=last)
+    moves = np.diff(values)
+    if num >= _ONE_WAY and ((moves > 0).all() or (moves < 0).all()) and abs(np.log(values[-1] / values[0])) > _FAR_ON:
+        first, last = float(values[0]), float(values[-1])
         return plain._replace(kind="drift", change=last / first - 1, first=first, last=last)
     slope, error = _line(level)
     spread = (error / max(1, num - 2)) ** 0.5

@@ -154,7 +154,7 @@ def look_ahead(run: Run, ledger: Ledger, previous: Sequence[Run] = ()) -> Outloo
         schedule = schedule.closed(last_step if ending.step is None else ending.step)
     num_rows = ledger.step.num_rows
     if 0 < num_rows < _LEAST_ROWS and len(timeline) < _LEAST_ROWS and schedule.num_steps:
-        return _too_early(run, say("reason-too-few", count=num_rows), num_rows, _recent_level(ledger.step, timeline))
+        return _too_early(run, say("reason-too-few", count=num_rows), num_rows, ledger.step.typical_s)
     level = _level(run, ledger, timeline, schedule)
     stops = price_stops(run, ledger, timeline, schedule, level.seconds)
     tried = look_back(timeline, level, generates=run.format.habits.evaluation.generates_text is True)

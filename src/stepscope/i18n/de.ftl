@@ -1400,6 +1400,7 @@ audit-step-none = Iterationen wurden gelesen, aber eine normale Zeit pro Iterati
 audit-step-plausible = { $duration } pro Iteration ist plausibel.
 audit-step-odd = Iterationen von { $duration } oder so ungleiche Zeiten sind für ein Training ungewöhnlich.
 audit-step-mean = Die ausgegebenen Iterationen dauern { $duration }, der Mittelwert aller Iterationen im Log ist aber { $mean }.
+audit-step-clock = Die ausgegebenen Zeiten wachsen mit jeder Iteration um { $each }, von null an: Wahrscheinlich ist es eine Uhr, die nie zurückgesetzt wird. Dann dauert eine Iteration { $each } und nicht { $duration }.
 audit-total-none = Es gibt keine Summe zum Vergleichen.
 audit-total-negative = Die Summe von { $duration } widerspricht ihren Teilen.
 audit-total-explained = { $share } der Zeit sind verbucht.

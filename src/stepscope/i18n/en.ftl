@@ -1407,6 +1407,7 @@ audit-step-none = Iterations were read, but they give no normal time per iterati
 audit-step-plausible = { $duration } per iteration is plausible.
 audit-step-odd = Iterations of { $duration }, or times this uneven, are unusual for a training.
 audit-step-mean = The printed iterations take { $duration }, but the log’s own mean of all iterations is { $mean }.
+audit-step-clock = The printed times grow by { $each } with every iteration, starting from zero: they may come from a clock that is never reset. An iteration then takes { $each }, not { $duration }.
 audit-total-none = There is no total to compare.
 audit-total-negative = The total of { $duration } contradicts its parts.
 audit-total-explained = { $share } of the time is accounted for.

@@ -1405,6 +1405,7 @@ audit-step-none = Se leyeron iteraciones, pero no permiten calcular el tiempo no
 audit-step-plausible = { $duration } por iteración es creíble.
 audit-step-odd = Iteraciones de { $duration }, o tiempos tan desiguales, son poco habituales en un entrenamiento.
 audit-step-mean = Las iteraciones impresas tardan { $duration }, pero la media de todas las iteraciones según el propio log es { $mean }.
+audit-step-clock = Los tiempos impresos crecen { $each } con cada iteración, partiendo de cero: puede que vengan de un reloj que nunca se pone a cero. En ese caso, una iteración tarda { $each } y no { $duration }.
 audit-total-none = No hay ningún total con el que comparar.
 audit-total-negative = El total de { $duration } contradice sus partes.
 audit-total-explained = El { $share } del tiempo está contabilizado.

@@ -1400,6 +1400,7 @@ audit-step-none = Des itérations ont été lues, mais on ne peut pas en tirer d
 audit-step-plausible = { $duration } par itération est plausible.
 audit-step-odd = Des itérations de { $duration }, ou des temps aussi inégaux, sont inhabituels pour un entraînement.
 audit-step-mean = Les itérations affichées durent { $duration }, mais la moyenne de toutes les itérations que donne le log est de { $mean }.
+audit-step-clock = Les durées affichées augmentent de { $each } à chaque itération, à partir de zéro : elles viennent peut-être d’un chronomètre jamais remis à zéro. Une itération prend alors { $each }, et non { $duration }.
 audit-total-none = Il n’y a pas de total à comparer.
 audit-total-negative = Le total de { $duration } contredit la somme de ses parties.
 audit-total-explained = { $share } du temps est comptabilisé.
