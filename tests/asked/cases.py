@@ -139,4 +139,5 @@ CASES = (
     Case("137", "LeRobot: one line without its timestamp", 1.106, 200, says=(r"(?i)(wait|data).{0,60}\b83 ?%",), never=(FINISHED,)),
     Case("138", "A clock that is never set back", says=(r"grow by 3\.1\d s with every iteration", r"(?i)reading is in doubt"), never=(FINISHED, r"(?i)steady within")),
     Case("139", "YOLO: the second epoch takes eight times as long", None, 180, 13500, (13_000, 42_000), says=(r"(?i)slower.{0,60}8\.\d times",), never=(FINISHED,)),
+    Case("140", "Keras: each fit takes longer than the one before", None, 1, says=(r"(?i)slower.{0,60}35 ?%",), never=(FINISHED, r"(?i)run is complete|^Took")),
 )  # fmt: skip

@@ -14,6 +14,7 @@ from stepscope.core.units import NS
 from stepscope.ledger.baseline import is_coarse
 from stepscope.ledger.levels import Stretch, slower_stretches
 from stepscope.ledger.phases import Ledger
+from stepscope.run.ending import is_loop_of_fits
 from stepscope.run.model import Floats, Ints, Run
 
 # A slow step of such a cause says nothing about the speed of the others.
@@ -174,6 +175,8 @@ def _blocks(run: Run, rows: Ints, ticks: int) -> tuple[Floats, Ints]:
 def _own_rows(run: Run, ledger: Ledger) -> Ints:
     """The rows of the last training whose time is that of training steps, the slow ones among them."""
     is_own = run.steps.span > 0
+    if is_loop_of_fits(run):
+        return np.flatnonzero(is_own)
     own = [segment for segment in run.segments if segment.training == run.num_trainings - 1]
     is_own[: own[0].first_row if own else 0] = False
     if ledger.step is not None and len(ledger.step.rows):

@@ -26,7 +26,7 @@ from stepscope.forecast.schedule import Schedule, plan
 from stepscope.forecast.trials import look_back
 from stepscope.ledger.attribute import attribute
 from stepscope.ledger.phases import Ledger, NormalStep
-from stepscope.run.ending import find_ending
+from stepscope.run.ending import find_ending, is_loop_of_fits
 from stepscope.run.model import Run
 
 __all__ = ["Forecast", "NoForecast", "WorkLeft", "forecast"]
@@ -145,6 +145,9 @@ def look_ahead(run: Run, ledger: Ledger, previous: Sequence[Run] = ()) -> Outloo
         return NoForecast(reason=ending.reason, level_s=level_s, last_step=last_step)
     if ledger.step is None or last_step is None:
         return _too_early(run, say("reason-no-steps"), 0, None)
+    if is_loop_of_fits(run):
+        reason = say("reason-loop-of-fits", count=run.num_trainings)
+        return NoForecast(reason=reason, level_s=ledger.step.typical_s, last_step=last_step)
     if max_steps is None:
         level_s = _recent_level(ledger.step, timeline)
         ahead = _ahead(run, ledger, timeline, level_s, last_step)

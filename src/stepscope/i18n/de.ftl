@@ -240,6 +240,7 @@ reason-no-steps = Es gibt noch keine Iteration mit Zeit. Versuche es nach einige
 reason-times-doubt = „{ $text }“ kann die Zeit einer Iteration sein oder die von { $count }; nichts im Log zeigt, welche.
 reason-no-times = Das Log enthält Iterationen, aber keine Zeiten.
 reason-no-total = Das Log nennt die Gesamtzahl der Iterationen nicht. Gib --max-steps N an oder --config mit den Einstellungen des Laufs.
+reason-loop-of-fits = Das Log zeigt { $count } Aufrufe von fit nacheinander, jeder über eine einzige Epoche; wie viele noch kommen, steht nicht darin.
 reason-implausible-total = Die angegebene Gesamtzahl von { $total } Iterationen ist unplausibel: Beim jetzigen Tempo würden sie noch { $left } dauern. Gib --max-steps N an.
 reason-too-few = { $count ->
     [one] Bisher wurde nur eine normale Iteration ausgegeben; für das Tempo sind drei nötig. Versuche es nach einigen weiteren Zeilen noch einmal.

@@ -242,6 +242,7 @@ reason-no-steps = no timed iteration yet. Try again after a few more lines.
 reason-times-doubt = “{ $text }” may be the time of one iteration or of { $count }; nothing in the log shows which.
 reason-no-times = the log lists iterations but no times.
 reason-no-total = the log does not give the total number of iterations. Pass --max-steps N, or --config with the run’s settings.
+reason-loop-of-fits = the log shows { $count } calls of fit, one after another, each of a single epoch; how many are still to come is not printed.
 reason-implausible-total = the stated total of { $total } iterations is implausible: at the current speed they would take another { $left }. Pass --max-steps N.
 reason-too-few = { $count ->
     [one] only one normal iteration has been printed; a rate needs three. Try again after a few more lines.

@@ -240,6 +240,7 @@ reason-no-steps = aún no hay ninguna iteración con tiempo. Vuelve a probar den
 reason-times-doubt = «{ $text }» puede ser el tiempo de una iteración o el de { $count }; nada en el log indica cuál.
 reason-no-times = el log muestra iteraciones, pero no sus tiempos.
 reason-no-total = el log no indica el número total de iteraciones. Indica --max-steps N, o --config con la configuración de la ejecución.
+reason-loop-of-fits = el log muestra { $count } llamadas seguidas a fit, cada una de una sola época; no indica cuántas faltan.
 reason-implausible-total = el total indicado de { $total } iteraciones no es creíble: a la velocidad actual el resto tardaría { $left }. Indica --max-steps N.
 reason-too-few = { $count ->
     [one] solo se ha impreso una iteración normal; para calcular la velocidad hacen falta tres. Vuelve a probar dentro de unas líneas.

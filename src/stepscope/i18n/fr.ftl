@@ -240,6 +240,7 @@ reason-no-steps = aucune itération chronométrée pour l’instant. Réessayez 
 reason-times-doubt = « { $text } » peut être le temps d’une itération ou celui de { $count } ; rien dans le log ne permet de trancher.
 reason-no-times = le log contient des itérations, mais pas leurs durées.
 reason-no-total = le log n’indique pas le nombre total d’itérations. Indiquez --max-steps N, ou --config avec les réglages de l’exécution.
+reason-loop-of-fits = le log montre { $count } appels successifs à fit, d’une seule époque chacun ; il n’indique pas combien il en reste.
 reason-implausible-total = le total indiqué de { $total } itérations n’est pas plausible : à la vitesse actuelle, il faudrait encore { $left }. Indiquez --max-steps N.
 reason-too-few = { $count ->
     [one] une seule itération normale a été affichée ; il en faut trois pour estimer une vitesse. Réessayez quand le log aura quelques lignes de plus.
