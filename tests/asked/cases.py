@@ -140,4 +140,7 @@ CASES = (
     Case("138", "A clock that is never set back", says=(r"grow by 3\.1\d s with every iteration", r"(?i)reading is in doubt"), never=(FINISHED, r"(?i)steady within")),
     Case("139", "YOLO: the second epoch takes eight times as long", None, 180, 13500, (13_000, 42_000), says=(r"(?i)slower.{0,60}8\.\d times",), never=(FINISHED,)),
     Case("140", "Keras: each fit takes longer than the one before", None, 1, says=(r"(?i)slower.{0,60}35 ?%",), never=(FINISHED, r"(?i)run is complete|^Took")),
+    Case("141", "Durations that grow, between two clocks", 0.1195, 120, says=(r"(?i)slower.{0,60}30\.\d ms to 210 ms|slower.{0,90}[67]\.\d times",), never=(FINISHED, r"takes \d\.\d+ s\b")),
+    Case("142", "One GPU or four? The lines of both", 0.563, 80, says=(r"(?i)38 ?% slower", r"(?i)2 trainings"), never=(FINISHED, r"(?i)restarted")),
+    Case("143", "Only a time and a loss, without a step", 41.22, 4, says=(r"(?i)steady within",), never=(FINISHED,)),
 )  # fmt: skip

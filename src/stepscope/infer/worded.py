@@ -49,6 +49,8 @@ _FIRST_OF_AVERAGE = 3
 _LEAST_STAMPED = 2
 _LEAST_BEFORE_TOTAL = 3
 _UNTIMED_SURE = 0.5
+_LEAST_ALONE = 3
+_HAS_LOSS = re.compile(loss_pattern().removeprefix("(?:").removesuffix(")?"))
 # Timestamps decide where one reading is this near to them (a log of the ratio) and the others are twice as far.
 _AGREES = 0.15
 _TICKS = 3.0  # seconds between two lines: timestamps mostly count whole ones
@@ -75,7 +77,7 @@ def worded_format(lines: Sequence[str], name: str) -> Format | None:
     heads = [line for line in read if line.time is None and line.counter is not None and not line.is_validation]
     if heads and len(heads) >= len(timed) - 1:
         return _on_two_lines(timed, heads, name)
-    return _without_number(timed, name)
+    return _without_number(timed, read, name)
 
 
 def _is_of_all(line: WordedLine, read: list[WordedLine]) -> bool:
@@ -91,7 +93,7 @@ def _is_of_all(line: WordedLine, read: list[WordedLine]) -> bool:
 
 def _by_timestamps(read: list[WordedLine], name: str) -> Format | None:
     """Lines with a step, a loss and a timestamp, two at least: what passed between them is their time."""
-    has_loss = re.compile(loss_pattern().removeprefix("(?:").removesuffix(")?")).match
+    has_loss = _HAS_LOSS.match
     own = [
         line
         for line in read
@@ -200,11 +202,21 @@ def _last_before(heads: list[WordedLine], number: int) -> WordedLine | None:
     return next((head for head in reversed(heads) if head.number < number), None)
 
 
-def _without_number(timed: list[WordedLine], name: str) -> Format | None:
+def _without_number(timed: list[WordedLine], read: list[WordedLine], name: str) -> Format | None:
     """Lines that name no step are counted, if their times are those of a training."""
-    if not all(line.time is not None and _OF_TRAINING.search(line.time.text) for line in timed):
+    is_named = all(line.time is not None and _OF_TRAINING.search(line.time.text) for line in timed)
+    if not is_named and not _is_between_losses(timed, read):
         return None
     return _assembled(timed, np.arange(1, len(timed) + 1), "", name, is_epoch=False, is_counted=True)
+
+
+def _is_between_losses(timed: list[WordedLine], read: list[WordedLine]) -> bool:
+    """Whether times stand alone on their lines, and each has a loss on a line of its own: `88.06 s`, `loss 2.31`."""
+    losses = [line.number for line in read if _HAS_LOSS.match(line.text)]
+    alone = [line.number for line in timed if line.time is not None and line.time.kind == "alone"]
+    if len(alone) < max(_LEAST_ALONE, len(timed)) or not losses:
+        return False
+    return all(any(first < loss < last for loss in losses) for first, last in pairwise(alone))
 
 
 class _Meaning(NamedTuple):

@@ -75,6 +75,8 @@ _LEFT = (
     r"\b(?i:eta|time[ _]left|remaining)[\"']?[\s:=\"']{1,4}"
     r"(?P<value>(?:\d+ days?,? )?\d+(?::\d\d){1,2}|\d+s|\d+h(?: ?\d+m)?)(?![\w:])"
 )
+# `88.06 s`, and nothing else
+_ALONE = rf"^(?P<value>{_NUMBER})\s{{0,3}}(?P<unit>{_UNIT})\s*$"
 # `Epoch #1 at 81.6s`: a moment on a clock
 _AT = rf"{_BEFORE}at (?P<value>{_NUMBER})\s?(?P<unit>{_UNIT})\b"
 _DATA = (
@@ -100,6 +102,7 @@ TimeKind = Literal[
     "at",
     "left",
     "in",
+    "alone",
 ]
 _TIMES: tuple[tuple[TimeKind, str], ...] = (
     ("per", _PER),
@@ -114,6 +117,7 @@ _TIMES: tuple[tuple[TimeKind, str], ...] = (
     ("at", _AT),
     ("left", _LEFT),
     ("in", _IN),
+    ("alone", _ALONE),
 )
 CLOCKS: frozenset[TimeKind] = frozenset({"clocked", "epoch_clock", "between"})
 RATES: frozenset[TimeKind] = frozenset({"rate", "named_rate"})

@@ -30,6 +30,8 @@ _LEFT = tuple(
 )
 _SHARE = LazyPattern(r"\d \((\d{1,5}(?:\.\d+)?)%\)")
 _BAR = LazyPattern(r"(?<![\d.])(?P<n>\d{1,15})/(?P<total>\d{1,15}) (?=\[[\d=>.]|\d+(?::\d\d){1,2} < )")
+# fairseq, before its figures: `epoch 001:    100 / 12603 loss=`
+_OF_EPOCH = LazyPattern(r"\bepoch \d+: {1,8}(?P<n>\d{1,15}) / (?P<total>\d{1,15}) ")
 # Nobody trains that long: a time worked out from no step at all.
 _NEVER_S = 10 * 365 * 86_400.0
 _OF_BAR = 2  # the place of the bar's pattern
@@ -119,7 +121,10 @@ def is_past_total(text: str) -> bool:
 
 
 def bar_left_in(text: str) -> int | None:
-    """What the progress bar of a line has still to count; None where the line draws none."""
+    """What the progress bar, or the epoch, of a line has still to count; None where the line shows none."""
+    of_epoch = _OF_EPOCH.search(text)
+    if of_epoch is not None:
+        return max(0, int(of_epoch["total"]) - int(of_epoch["n"]))
     bars = [(int(found["n"]), int(found["total"])) for found in _BAR.finditer(text)]
     return bars[-1][1] - bars[-1][0] if bars and bars[-1][0] <= bars[-1][1] else None
 

@@ -30,6 +30,7 @@ _TELLING_SPACING = 3
 _LEAST_INTERVALS = 5
 _NEAR = 0.15
 _MOSTLY = 0.8
+_AS_A_WHOLE = 1.1
 # Steps before the first line that seem to have run this many times faster than those after it were not all run.
 _UNLIKE = 5.0
 _LATER_ROWS = 8
@@ -187,7 +188,10 @@ def _within_stamps(dur: Ints, span: Ints, t_ns: Ints, is_first: np.ndarray) -> I
         return dur
     between = np.concatenate([[0], np.diff(t_ns)])
     known = ~is_first & (t_ns != NO_TIME) & (np.concatenate([[NO_TIME], t_ns[:-1]]) != NO_TIME)
-    too_long = known & (between > 0) & (dur * span > 1.5 * between + _tick_of(t_ns))
+    tick = _tick_of(t_ns)
+    too_long = known & (between > 0) & (dur * span > 1.5 * between + tick)
+    if int((dur * span)[known].sum()) <= _AS_A_WHOLE * int(between[known].sum()) + tick:
+        return dur  # they fit as a whole: a mean over more steps than one line covers
     return np.where(too_long, between // np.maximum(span, 1), dur)
 
 

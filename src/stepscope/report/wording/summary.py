@@ -21,7 +21,7 @@ from stepscope.forecast.finish import Forecast, NoForecast
 from stepscope.i18n import Language
 from stepscope.ledger.timeline import row_ends, timeline
 from stepscope.report.wording.finish import rough_messages
-from stepscope.report.wording.headline import progress
+from stepscope.report.wording.headline import progress, training_before
 from stepscope.report.wording.money import with_money
 from stepscope.report.wording.sentence import capital
 from stepscope.run.deaths import Death, final_death
@@ -257,6 +257,10 @@ def _loss(report: Report) -> Message:
     alarm = leading_alarm(report)
     if alarm is not None:
         return alarm
+    before = training_before(report)
+    is_idle = not report.findings or report.findings[0].code == "gap"
+    if before is not None and before.key != "run-before-same" and is_idle:
+        return before
     if report.findings:
         return with_money(report, in_short(report.findings[0]), report.findings[0].seconds)
     warning = next((one for one in report.alarms if one.severity == "warning"), None)
