@@ -29,7 +29,8 @@ FORMAT = Format(
         includes=("evaluation", "checkpoint", "data", "logging"),
         note="The moments of the lines, in whole seconds: the difference of two holds everything between them, "
         "evaluation and saving included. updt_s and data_s are means since the last line, of the update and of waiting "
-        "for its batch: the clock where the moments are missing or too coarse. Steps from a thousand on are rounded in print and counted on from the lines before. The total "
+        "for its batch: the clock where the moments are missing or too coarse. Steps from a thousand on are rounded in "
+        "print and counted on from the lines before. The total "
         "is printed at the top; no ETA is.",
     ),
     layout=Layout(first_step=1),

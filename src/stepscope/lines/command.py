@@ -8,7 +8,8 @@ from typing import NamedTuple
 from stepscope.core.lazy_pattern import LazyPattern
 
 _LAUNCH = LazyPattern(
-    r"(?:^|[\s$>#!/])(?:python[\d.]*|torchrun|accelerate launch|deepspeed|srun|mpirun|CUDA_VISIBLE_DEVICES=\S+)\s.*\s(?:-|[\w.]+=)"
+    r"(?:^|[\s$>#!/])(?:python[\d.]*|torchrun|accelerate launch|deepspeed|srun|mpirun|CUDA_VISIBLE_DEVICES=\S+)"
+    r"\s.*\s(?:-|[\w.]+=)"
     r"|(?:^|[\s/\\])lightgbm(?:\.exe)?\s.*\w="
 )
 # `--max_iters=200`, `-niter 5`, and `num_trees=500` or `trainer.max_steps=500` of programs that take no dashes

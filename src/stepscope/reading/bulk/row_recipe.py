@@ -289,7 +289,8 @@ class RowPlanner:
                 terms.append((index, NS // 10 ** self._decimals(index)))
 
         def total(whole: Whole, _: AsFloats) -> Ints:
-            return np.sum([whole[index] * factor for index, factor in terms], axis=0, dtype=np.int64)
+            nanos: Ints = np.sum([whole[index] * factor for index, factor in terms], axis=0, dtype=np.int64)
+            return nanos
 
         return total
 
