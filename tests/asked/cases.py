@@ -143,4 +143,5 @@ CASES = (
     Case("141", "Durations that grow, between two clocks", 0.1195, 120, says=(r"(?i)slower.{0,60}30\.\d ms to 210 ms|slower.{0,90}[67]\.\d times",), never=(FINISHED, r"takes \d\.\d+ s\b")),
     Case("142", "One GPU or four? The lines of both", 0.563, 80, says=(r"(?i)38 ?% slower", r"(?i)2 trainings"), never=(FINISHED, r"(?i)restarted")),
     Case("143", "Only a time and a loss, without a step", 41.22, 4, says=(r"(?i)steady within",), never=(FINISHED,)),
+    Case("144", "verl: what takes so long?", 205.7, 8, says=(r"“gen”.{0,60}70 ?%",), never=(FINISHED,)),
 )  # fmt: skip

@@ -100,6 +100,7 @@ data-bottleneck = Das Warten auf Daten kostet { $share } der Zeit ({ $wait } von
 data-share = Das Warten auf Daten kostet { $share } der Zeit ({ $wait } von { $step } pro Iteration).
 data-first = Nur die erste Zeile wartet auf Daten: Bis Iteration { $step } waren es je { $duration }, danach { $usual }. Das Laden der Daten bremst den Rest nicht.
 data-minor = Das Warten auf Daten kostet { $share } der Zeit: Das Laden der Daten ist nicht der Engpass.
+part-of-step = Der größte Teil einer Iteration ist „{ $name }“: { $duration } von { $whole } ({ $share }).
 data-by-means = Das Warten auf Daten kostet nach den Mittelwerten im Log { $share } der Zeit ({ $wait } von { $step } pro Iteration): In den ausgegebenen Iterationen ist davon zufällig wenig zu sehen.
 data-at-once = Das Warten auf Daten kostet { $share } der Zeit, fast alles davon in { $count ->
     [one] Iteration { $step }

@@ -102,6 +102,7 @@ data-bottleneck = Waiting for data takes { $share } of the time ({ $wait } of { 
 data-share = Waiting for data takes { $share } of the time ({ $wait } of { $step } per iteration).
 data-first = Only the first line waits for data: up to iteration { $step }, each iteration waited { $duration }; later ones waited { $usual }. Data loading does not slow down the rest.
 data-minor = Waiting for data takes { $share } of the time: data loading is not the bottleneck.
+part-of-step = Most of an iteration is “{ $name }”: { $duration } of { $whole } ({ $share }).
 data-by-means = Waiting for data takes { $share } of the time by the means that the log prints ({ $wait } of { $step } per iteration): the printed iterations happen to show little of it.
 data-at-once = Waiting for data takes { $share } of the time, nearly all of it at { $count ->
     [one] iteration { $step }

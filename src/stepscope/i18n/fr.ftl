@@ -100,6 +100,7 @@ data-bottleneck = L’attente des données prend { $share } du temps ({ $wait } 
 data-share = L’attente des données prend { $share } du temps ({ $wait } sur { $step } par itération).
 data-first = Seule la première ligne attend les données : jusqu’à l’itération { $step }, chacune a attendu { $duration }, ensuite { $usual }. Le chargement des données ne ralentit pas le reste.
 data-minor = L’attente des données prend { $share } du temps : le chargement des données n’est pas le goulot d’étranglement.
+part-of-step = L’essentiel d’une itération est « { $name } » : { $duration } sur { $whole } ({ $share }).
 data-by-means = L’attente des données prend { $share } du temps d’après les moyennes affichées dans le log ({ $wait } sur { $step } par itération) : les itérations affichées n’en montrent presque rien, par hasard.
 data-at-once = L’attente des données prend { $share } du temps, presque tout à { $count ->
     [one] l’itération { $step }
@@ -240,7 +241,7 @@ reason-no-steps = aucune itération chronométrée pour l’instant. Réessayez 
 reason-times-doubt = « { $text } » peut être le temps d’une itération ou celui de { $count } ; rien dans le log ne permet de trancher.
 reason-no-times = le log contient des itérations, mais pas leurs durées.
 reason-no-total = le log n’indique pas le nombre total d’itérations. Indiquez --max-steps N, ou --config avec les réglages de l’exécution.
-reason-loop-of-fits = le log montre { $count } appels successifs à fit, d’une seule époque chacun ; il n’indique pas combien il en reste.
+reason-loop-of-fits = le log montre { $count } appels successifs à fit, d’une seule époque chacun ; il n’indique pas combien il en reste.
 reason-implausible-total = le total indiqué de { $total } itérations n’est pas plausible : à la vitesse actuelle, il faudrait encore { $left }. Indiquez --max-steps N.
 reason-too-few = { $count ->
     [one] une seule itération normale a été affichée ; il en faut trois pour estimer une vitesse. Réessayez quand le log aura quelques lignes de plus.
@@ -1401,7 +1402,7 @@ audit-step-none = Des itérations ont été lues, mais on ne peut pas en tirer d
 audit-step-plausible = { $duration } par itération est plausible.
 audit-step-odd = Des itérations de { $duration }, ou des temps aussi inégaux, sont inhabituels pour un entraînement.
 audit-step-mean = Les itérations affichées durent { $duration }, mais la moyenne de toutes les itérations que donne le log est de { $mean }.
-audit-step-clock = Les durées affichées augmentent de { $each } à chaque itération, à partir de zéro : elles viennent peut-être d’un chronomètre jamais remis à zéro. Une itération prend alors { $each }, et non { $duration }.
+audit-step-clock = Les durées affichées augmentent de { $each } à chaque itération, à partir de zéro : elles viennent peut-être d’un chronomètre jamais remis à zéro. Une itération prend alors { $each }, et non { $duration }.
 audit-total-none = Il n’y a pas de total à comparer.
 audit-total-negative = Le total de { $duration } contredit la somme de ses parties.
 audit-total-explained = { $share } du temps est comptabilisé.

@@ -62,6 +62,17 @@ _METERS = LazyPattern(
 )
 
 
+# What trainers print of the parts of a step: verl's `timing_s/gen:74.02`, ESPnet's `forward_time=0.156`, and in words
+# `collection time: 3.1s`. Waiting for data is told apart.
+_PARTS = LazyPattern(
+    r"\btiming_s/(?P<timing>\w+)[\"']?\s?[:=]\s?(?:np\.float\d+\()?(?P<a>\d+(?:\.\d+)?)"
+    r"|\b(?P<named>forward|fwd|backward|bwd|optim(?:izer)?(?:_step)?|generat(?:e|ion)|rollout|collection|learning|sampling"
+    r"|reward|update)[_ ]time[\"']?\s?[:=]\s?(?P<b>\d+(?:\.\d+)?(?:[eE]-?\d+)?)(?!\s?m)",
+    re.IGNORECASE,
+)
+_WHOLES = frozenset({"step", "total", "iteration", "iter", "training", "testing"})
+
+
 class Left(NamedTuple):
     """The seconds that a line says are left; `is_bar` where they are those of a progress bar, perhaps of an epoch."""
 
@@ -90,6 +101,18 @@ def means_in(text: str) -> Means | None:
         return None
     found = _METERS.search(text)
     return None if found is None else Means(int(found["n"]) + 1, float(found["mean"]), float(found["wait"]))
+
+
+def parts_in(text: str) -> dict[str, float]:
+    """The parts of a step that a line times by name, in seconds; empty where it times none or one."""
+    if "tim" not in text:
+        return {}
+    found = {
+        own["timing"] or own["named"]: float(own["a"] or own["b"])
+        for own in _PARTS.finditer(text)
+        if own["timing"] not in _WHOLES
+    }
+    return found if len(found) > 1 else {}
 
 
 def left_in(text: str) -> Left | None:

@@ -20,6 +20,7 @@ from stepscope.lines.asides import (
     is_past_total,
     left_in,
     means_in,
+    parts_in,
     rate_in,
 )
 from stepscope.lines.command import Asked, asked_for
@@ -79,7 +80,7 @@ def _asides(texts: list[str], lines: Ints) -> Asides:
     own = [texts[line - 1] if line <= len(texts) else "" for line in lines.tolist()]
     rates = [rate_in(text) for text in own]
     units = {rate.unit for rate in rates if rate is not None}
-    means = _means(own)
+    means, parts = _means(own), tuple(parts_in(text) for text in own)
     left = left_in(own[-2] if _is_cut(own) else own[-1]) or _left_below(texts[int(lines[-1]) : int(lines[-1]) + _BELOW])
     return Asides(
         left_s=left.seconds if left is not None else None,
@@ -90,6 +91,7 @@ def _asides(texts: list[str], lines: Ints) -> Asides:
         rate_unit=units.pop() if len(units) == 1 else None,
         mean_s=means.step_s if means is not None else None,
         mean_wait_s=means.wait_s if means is not None else None,
+        parts=parts if any(parts) else (),
     )
 
 

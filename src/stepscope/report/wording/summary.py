@@ -11,6 +11,7 @@ import re
 from stepscope.alarms._base import Alarm
 from stepscope.analysis.findings import CostFinding
 from stepscope.analysis.out_of_memory import memory_asked, smaller_batch
+from stepscope.analysis.parts import parts_message
 from stepscope.analysis.report import Report
 from stepscope.analysis.state import StateKind
 from stepscope.analysis.waits import data_message
@@ -277,6 +278,9 @@ def _loss(report: Report) -> Message:
         return waits
     if report.trend is not None and (_has_two_speeds(report) or _changes_pace(report)):
         return report.trend.message
+    part = parts_message(report.run)
+    if part is not None:
+        return part
     step = shares.get("step")
     if step is not None and step.share >= _NEARLY_ALL:
         if int((report.run.steps.span > 0).sum()) < _FEW_ROWS:
