@@ -144,4 +144,5 @@ CASES = (
     Case("142", "One GPU or four? The lines of both", 0.563, 80, says=(r"(?i)38 ?% slower", r"(?i)2 trainings"), never=(FINISHED, r"(?i)restarted")),
     Case("143", "Only a time and a loss, without a step", 41.22, 4, says=(r"(?i)steady within",), never=(FINISHED,)),
     Case("144", "verl: what takes so long?", 205.7, 8, says=(r"“gen”.{0,60}70 ?%",), never=(FINISHED,)),
+    Case("145", "Joey NMT: why does validation take so long?", None, None, says=(r"(?i)3 evaluations took 1 min 1 s to 6 min 42 s",), never=(FINISHED, r"takes \d")),
 )  # fmt: skip

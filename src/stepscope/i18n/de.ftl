@@ -1411,6 +1411,7 @@ audit-counter-short = Zu wenige Iterationen, um zu sehen, ob sie gleichmäßig z
 audit-counter-regular = Die Iterationen zählen gleichmäßig.
 audit-clock-none = Das Log hat keine Zeitstempel, die zurückspringen könnten.
 audit-clock-runs-on = Die Zeitstempel springen nie zurück.
+audit-clock-negative = Die Uhr des Fortschrittsbalkens ist in Zeile { $line } negativ: Die Uhr des Rechners wurde zurückgestellt, während das Log geschrieben wurde. Iterationen ab dort sind nicht gezählt.
 audit-clock-set = { $count ->
     [one] Die Uhr wurde einmal zurückgestellt, während das Log entstand (Zeile { $line }, um { $by }); wie viel Zeit dort verging, ist angenommen.
    *[other] Die Uhr wurde { $count }-mal zurückgestellt, während das Log entstand (am weitesten in Zeile { $line }, um { $by }); wie viel Zeit dort verging, ist angenommen.
@@ -1514,6 +1515,10 @@ summary-doubt = { $each } oder { $one } je Iteration: „{ $text }“ kann für 
 summary-doubt-unit = „{ $text }“ hat keine Einheit und kann für { $count } Iterationen gelten oder für eine
 summary-no-times = Das Log enthält keine Zeiten: Dauer und Ende sind unbekannt
 summary-no-steps = Noch keine Iteration mit Zeit: Dauer und Ende sind unbekannt
+summary-only-evaluations = { $count ->
+    [one] Eine Evaluierung dauerte { $seconds }; für Iterationen gibt es keine Zeiten
+   *[other] { $count } Evaluierungen dauerten je { $low } bis { $high }, zusammen { $seconds }; für Iterationen gibt es keine Zeiten
+}
 summary-so-far-no-total = Bisher { $wall }; für das Ende: --max-steps N angeben
 summary-so-far-no-end = Bisher { $wall }; das Ende ist noch nicht abzusehen
 summary-each-no-total = Bisher { $wall }, { $level } pro Iteration; für das Ende: --max-steps N

@@ -1418,6 +1418,7 @@ audit-counter-short = Too few iterations to see whether they count evenly.
 audit-counter-regular = The iterations count evenly.
 audit-clock-none = The log has no timestamps that could go back.
 audit-clock-runs-on = The timestamps never go back.
+audit-clock-negative = The progress bar’s clock is negative at line { $line }: the machine’s clock was set back while the log was written. Iterations from there on are not counted.
 audit-clock-set = { $count ->
     [one] The clock was set back once while the log was written (line { $line }, by { $by }); the time that passed there is assumed.
    *[other] The clock was set back { $count } times while the log was written (most at line { $line }, by { $by }); the time that passed there is assumed.
@@ -1521,6 +1522,10 @@ summary-doubt = { $each } or { $one } per iteration: “{ $text }” may time { 
 summary-doubt-unit = “{ $text }” has no unit, and may time { $count } iterations or one
 summary-no-times = The log prints no times: no duration and no finish time
 summary-no-steps = No timed iteration yet: no duration and no finish time
+summary-only-evaluations = { $count ->
+    [one] One evaluation took { $seconds }; no iteration is timed
+   *[other] { $count } evaluations took { $low } to { $high } each, { $seconds } in all; no iteration is timed
+}
 summary-so-far-no-total = { $wall } so far; to know the finish time, pass --max-steps N
 summary-so-far-no-end = { $wall } so far; no finish time yet
 summary-each-no-total = { $wall } so far, { $level } per iteration; finish time needs --max-steps N

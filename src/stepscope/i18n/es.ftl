@@ -1416,6 +1416,7 @@ audit-counter-short = Hay muy pocas iteraciones para saber si su numeración es 
 audit-counter-regular = La numeración de las iteraciones es regular.
 audit-clock-none = El log no tiene marcas de tiempo que puedan retroceder.
 audit-clock-runs-on = Las marcas de tiempo nunca retroceden.
+audit-clock-negative = El reloj de la barra de progreso es negativo en la línea { $line }: el reloj de la máquina se atrasó mientras se escribía el log. Las iteraciones a partir de ahí no se cuentan.
 audit-clock-set = { $count ->
     [one] El reloj se atrasó una vez mientras se escribía el log (línea { $line }, { $by }); el tiempo que pasó ahí es una suposición.
    *[other] El reloj se atrasó { $count } veces mientras se escribía el log (la mayor, en la línea { $line }, { $by }); el tiempo que pasó ahí es una suposición.
@@ -1519,6 +1520,10 @@ summary-doubt = { $each } o { $one } por iteración: «{ $text }» puede abarcar
 summary-doubt-unit = «{ $text }» no lleva unidad y puede abarcar { $count } iteraciones o una sola
 summary-no-times = El log no imprime tiempos: no hay ni duración ni hora de fin
 summary-no-steps = Aún no hay ninguna iteración con tiempo: no hay ni duración ni hora de fin
+summary-only-evaluations = { $count ->
+    [one] Una evaluación tardó { $seconds }; no hay tiempos de las iteraciones
+   *[other] { $count } evaluaciones tardaron entre { $low } y { $high } cada una, { $seconds } en total; no hay tiempos de las iteraciones
+}
 summary-so-far-no-total = { $wall } hasta ahora; para saber la hora de fin, indica --max-steps N
 summary-so-far-no-end = { $wall } hasta ahora; aún sin hora de fin
 summary-each-no-total = { $wall } hasta ahora, { $level } por iteración; para la hora de fin: --max-steps N

@@ -1411,6 +1411,7 @@ audit-counter-short = Trop peu d’itérations pour voir si leurs numéros se su
 audit-counter-regular = Les numéros d’itération se suivent régulièrement.
 audit-clock-none = Le log n’a pas d’horodatage qui puisse reculer.
 audit-clock-runs-on = Les horodatages ne reculent jamais.
+audit-clock-negative = L’horloge de la barre de progression est négative à la ligne { $line } : l’horloge de la machine a été reculée pendant l’écriture du log. Les itérations suivantes ne sont pas comptées.
 audit-clock-set = { $count ->
     [one] L’horloge a été reculée une fois pendant l’écriture du log (ligne { $line }, de { $by }) ; le temps écoulé à ce moment est estimé.
    *[other] L’horloge a été reculée { $count } fois pendant l’écriture du log (le plus à la ligne { $line }, de { $by }) ; le temps écoulé à ces moments est estimé.
@@ -1514,6 +1515,10 @@ summary-doubt = { $each } ou { $one } par itération : « { $text } » en couvre
 summary-doubt-unit = « { $text } » n’a pas d’unité et couvre { $count } itérations ou une seule
 summary-no-times = Le log ne donne aucun temps : ni durée ni heure de fin
 summary-no-steps = Aucune itération chronométrée pour l’instant : ni durée ni heure de fin
+summary-only-evaluations = { $count ->
+    [one] Une évaluation a pris { $seconds } ; aucune itération n’est chronométrée
+   *[other] { $count } évaluations ont pris de { $low } à { $high } chacune, { $seconds } en tout ; aucune itération n’est chronométrée
+}
 summary-so-far-no-total = { $wall } jusqu’ici ; pour l’heure de fin, indiquez --max-steps N
 summary-so-far-no-end = { $wall } jusqu’ici ; pas encore d’heure de fin
 summary-each-no-total = { $wall } jusqu’ici, { $level } par itération ; heure de fin avec --max-steps N

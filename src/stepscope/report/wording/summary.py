@@ -18,6 +18,7 @@ from stepscope.analysis.waits import data_message
 from stepscope.audit._lacks import lacks_steps, may_say
 from stepscope.core.message import Decimal, Message, Moment, Range, Seconds, Share, say
 from stepscope.core.redact import redact
+from stepscope.core.units import NS
 from stepscope.forecast.finish import Forecast, NoForecast
 from stepscope.i18n import Language
 from stepscope.ledger.timeline import row_ends, timeline
@@ -196,7 +197,21 @@ def _without_times(report: Report) -> Message:
     if inferred is not None and inferred.doubt is not None:
         key = "summary-doubt-unit" if inferred.doubt.key == "infer-doubt-unit" else "summary-doubt"
         return say(key, **inferred.doubt.args)
-    return say("summary-no-times" if len(report.run) else "summary-no-steps")
+    return _only_evaluations(report) or say("summary-no-times" if len(report.run) else "summary-no-steps")
+
+
+def _only_evaluations(report: Report) -> Message | None:
+    """What evaluations took, where a log times nothing else."""
+    events = report.run.events
+    took = [
+        int(nanos) / NS
+        for kind, nanos in zip(events.kind, events.took_ns, strict=True)
+        if kind == "evaluation" and nanos > 0
+    ]
+    if not took:
+        return None
+    span = {"low": Seconds(min(took)), "high": Seconds(max(took))}
+    return say("summary-only-evaluations", count=len(took), seconds=Seconds(sum(took)), **span)
 
 
 def _so_far(report: Report, end: NoForecast) -> Message:
