@@ -145,4 +145,8 @@ CASES = (
     Case("143", "Only a time and a loss, without a step", 41.22, 4, says=(r"(?i)steady within",), never=(FINISHED,)),
     Case("144", "verl: what takes so long?", 205.7, 8, says=(r"“gen”.{0,60}70 ?%",), never=(FINISHED,)),
     Case("145", "Joey NMT: why does validation take so long?", None, None, says=(r"(?i)3 evaluations took 1 min 1 s to 6 min 42 s",), never=(FINISHED, r"takes \d")),
+    Case("146", "Every 200th batch takes 5 s", None, 400, says=(r"(?i)two speeds", r"(?i)every 200"), never=(FINISHED, r"(?i)slower since")),
+    Case("147", "A time as 0:00:1.120", None, 39870, says=(r"1\.12 s",), never=(FINISHED, r"takes \d\d\.\d s")),
+    Case("148", "A time of ten steps or of one", None, 240, says=(r"226 ms or 2\.26 s",), never=(FINISHED, r"takes 310 ms")),
+    Case("149", "rsl_rl: one iteration, with its ETA", 33.99, None, None, (49_000, 51_000), says=(r"(?i)according to the trainer",), never=(FINISHED, r"^Took")),
 )  # fmt: skip

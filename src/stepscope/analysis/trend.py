@@ -145,6 +145,8 @@ def _jump(plain: Trend, level: Floats, steps: Ints) -> Trend | None:
         return None
     if min(at, len(level) - at) == 1 and abs(after - before) < 8 * max(spread, 0.02):
         return None  # a single row is a new level only where it is far off
+    if at == len(level) - 1 and _is_again(level):
+        return None  # the last row is one of several such rows
     if at == 1 and after < before and len(level) == plain.num:
         return None  # one slow row at the start was no level
     end = float(median(level[max(at, len(level) - max(_LEAST_OF_END, len(level) // _END)) :]))
@@ -154,6 +156,13 @@ def _jump(plain: Trend, level: Floats, steps: Ints) -> Trend | None:
     return plain._replace(
         kind="jump", change=change, first=float(np.exp(before)), last=float(np.exp(after)), since=int(steps[at])
     )
+
+
+def _is_again(level: Floats) -> bool:
+    """Whether a row before the last one was already most of the way from the others to the last."""
+    usual = float(median(level[:-1]))
+    way = (level[:-1] - usual) / (level[-1] - usual)
+    return bool((way > _STAYS).any())
 
 
 def _two_speeds(plain: Trend, values: Floats, steps: Ints, *, is_high_slow: bool) -> Trend | None:

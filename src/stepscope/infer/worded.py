@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from stepscope.columns.statistics import median
-from stepscope.core.message import Message, say
+from stepscope.core.message import Message, Seconds, say
 from stepscope.core.redact import redact
 from stepscope.core.units import NS
 from stepscope.infer.time_figures import only_rises
@@ -166,8 +166,16 @@ def _on_one_line(own: list[WordedLine], name: str) -> Format | None:
     return _assembled(own, steps, head, name, is_epoch=is_epoch)
 
 
-def _untimed(own: list[WordedLine], head: str, name: str) -> Format | None:
-    """Lines that number their steps and say what is left, but not how long a step takes."""
+def _doubt(line: WordedLine, values: np.ndarray, steps: np.ndarray) -> Message:
+    """Which two times a figure may be: that of one step, or of all since the line before."""
+    assert line.time is not None
+    count, one_s = max(1, int(median(np.diff(steps)))), float(median(values))
+    each = Seconds(one_s / count)
+    return say("infer-doubt-interval", text=redact(line.time.text, 40), count=count, one=Seconds(one_s), each=each)
+
+
+def _untimed(own: list[WordedLine], head: str, name: str, because: Message | None = None) -> Format | None:
+    """Lines that number their steps, but do not say how long a step takes: what is left, or a figure of two meanings."""
     step = Line("step", head + loss_pattern())
     if not all(step.regex.match(line.text) for line in own):
         return None
@@ -181,7 +189,7 @@ def _untimed(own: list[WordedLine], head: str, name: str) -> Format | None:
         clock=Clock(covers="stamp", includes=("evaluation", "checkpoint"), note=""),
         layout=Layout(first_step=1, first_epoch=_first_epoch(own)),
         is_timed=False,
-        inferred=Inferred(_UNTIMED_SURE, (first, Assumption(say("infer-time-none"), None, _UNTIMED_SURE))),
+        inferred=Inferred(_UNTIMED_SURE, (first, Assumption(because or say("infer-time-none"), None, _UNTIMED_SURE))),
     )
 
 
@@ -245,7 +253,7 @@ def _assembled(
     values = np.array([line.time.value * unit for line in own if line.time is not None])
     meaning = _by_moments(own, values, steps) or _meaning(time.kind, values, steps, is_one_each=is_epoch or is_counted)
     if meaning is None:
-        return None
+        return _untimed(own, head, name, because=_doubt(own[0], values, steps)) if head else None
     is_elapsed = (
         meaning.because is None and _ELAPSED.search(time.text) is not None and bool((np.diff(values) > 0).all())
     )

@@ -36,7 +36,7 @@ _BELOW = 4
 _ENOUGH_STEPS = 50
 _LEAST_TO_COMPARE = 2
 _DIGITS = re.compile(r"\d+")
-_WHOLE_LEFT = "Estimated time to finish: "
+_WHOLE_LEFT, _OWN_LINE = "Estimated time to finish: ", "ETA: "
 
 
 def with_asides(run: Run, kept: bytes) -> Run:
@@ -73,7 +73,7 @@ def _counts_epochs(run: Run) -> bool:
 
 def _left_below(texts: list[str]) -> Left | None:
     """The time left of the whole training, where the last step's line is only the first of several."""
-    return next((left_in(text) for text in texts if _WHOLE_LEFT in text), None)
+    return next((left_in(text) for text in texts if _WHOLE_LEFT in text or text.lstrip().startswith(_OWN_LINE)), None)
 
 
 def _asides(texts: list[str], lines: Ints) -> Asides:

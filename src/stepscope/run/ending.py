@@ -201,6 +201,8 @@ def _closing_words(run: Run) -> _Words | None:
     for runtime in run.runtimes:
         if short and runtime.name != "train_runtime":
             continue
+        if run.asides.left_s:
+            return None  # the trainer itself says that there is more to come
         said_before = any(other.name == runtime.name and _is_middle(run, other.row) for other in run.runtimes)
         if runtime.row == len(run) > 0 and not said_before and runtime.name not in _SHELL_TOTALS:
             return _Words(runtime.line, runtime.name)
