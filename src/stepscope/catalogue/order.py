@@ -7,6 +7,7 @@ ORDER: list[tuple[str, list[str]]] = [
         [
             " training from epoch: ",
             " with parameters: ",
+            "# Validation",
             ", iter:",
             "Saving models and training states",
             "Total epochs needed: ",

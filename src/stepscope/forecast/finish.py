@@ -26,7 +26,7 @@ from stepscope.forecast.schedule import Schedule, plan
 from stepscope.forecast.trials import look_back
 from stepscope.ledger.attribute import attribute
 from stepscope.ledger.phases import Ledger, NormalStep
-from stepscope.run.ending import find_ending
+from stepscope.run.ending import find_ending, is_loop_of_fits
 from stepscope.run.model import Run
 from stepscope.run.rounding import rounding_of
 
@@ -146,6 +146,9 @@ def look_ahead(run: Run, ledger: Ledger, previous: Sequence[Run] = ()) -> Outloo
         return NoForecast(reason=ending.reason, level_s=level_s, last_step=last_step)
     if ledger.step is None or last_step is None:
         return _too_early(run, say("reason-no-steps"), 0, None)
+    if is_loop_of_fits(run):
+        reason = say("reason-loop-of-fits", count=run.num_trainings)
+        return NoForecast(reason=reason, level_s=ledger.step.typical_s, last_step=last_step)
     if max_steps is None:
         level_s = _recent_level(ledger.step, timeline)
         ahead = _ahead(run, ledger, timeline, level_s, last_step)
@@ -155,7 +158,7 @@ def look_ahead(run: Run, ledger: Ledger, previous: Sequence[Run] = ()) -> Outloo
         schedule = schedule.closed(last_step if ending.step is None else ending.step)
     num_rows = ledger.step.num_rows
     if 0 < num_rows < _LEAST_ROWS and len(timeline) < _LEAST_ROWS and schedule.num_steps:
-        return _too_early(run, say("reason-too-few", count=num_rows), num_rows, _recent_level(ledger.step, timeline))
+        return _too_early(run, say("reason-too-few", count=num_rows), num_rows, ledger.step.typical_s)
     level = _level(run, ledger, timeline, schedule)
     stops = price_stops(run, ledger, timeline, schedule, level.seconds)
     tried = look_back(timeline, level, generates=run.format.habits.evaluation.generates_text is True)

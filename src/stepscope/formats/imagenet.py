@@ -4,7 +4,11 @@ from stepscope.lines.format import Clock, Controls, Format, Layout, Line, Sample
 
 _PLACE = r"Epoch:? \[(?P<epoch>\d+)(?:/(?P<epochs>\d+))?\]\[ *(?P<batch>\d+)/(?P<batches>\d+)\]"
 _TIME = r"(?:batch_|Batch )?[Tt]ime:? +(?P<dur_s>[\d.]+)s? *\( *(?P<mean_s>[\d.]+)s?\)"
-_DATA = r"(?:,?\s+(?:data_|Data )?[Dd]ata(?: [Tt]ime)?:? +(?P<data_s>[\d.]+)s? *\( *(?P<data_mean_s>[\d.]+)s?\))?"
+_SPEED = r"(?:\s+Speed:? +[\d.]+ samples/s)?"  # of pose estimation's trainers
+_DATA = (
+    rf"(?:{_SPEED},?\s+(?:data_|Data )?[Dd]ata(?: [Tt]ime)?:? +(?P<data_s>[\d.]+)s? *"
+    r"\( *(?P<data_mean_s>[\d.]+)s?\))?"
+)
 _NUMBER = r"(?:[-+]?[\d.]++(?:[eE][-+]?\d++)?|nan|inf)"
 
 
@@ -77,6 +81,11 @@ FORMAT = Format(
             "Epoch: [3/90][40/391]  lr: 0.1 Time 0.119 (0.140) Loss 1.2040 (1.3110)",
             "step",
             {"epochs": 90, "dur_s": 0.119},
+        ),
+        Sample(
+            "Epoch: [5][40/808]  Time 0.412s (0.520s)  Speed 58.3 samples/s  Data 0.301s (0.377s)  Loss 0.43 (0.41)",
+            "step",
+            {"dur_s": 0.412, "data_s": 0.301, "loss": 0.43},
         ),
         Sample("* Acc@1 55.120 Acc@5 78.900", "evaluation"),
         Sample("* Prec@1 55.120 Prec@5 78.900", "evaluation"),

@@ -102,6 +102,7 @@ data-bottleneck = Das Warten auf Daten kostet { $share } der Zeit ({ $wait } von
 data-share = Das Warten auf Daten kostet { $share } der Zeit ({ $wait } von { $step } pro Iteration).
 data-first = Nur die erste Zeile wartet auf Daten: Bis Iteration { $step } waren es je { $duration }, danach { $usual }. Das Laden der Daten bremst den Rest nicht.
 data-minor = Das Warten auf Daten kostet { $share } der Zeit: Das Laden der Daten ist nicht der Engpass.
+part-of-step = Der größte Teil einer Iteration ist „{ $name }“: { $duration } von { $whole } ({ $share }).
 data-by-means = Das Warten auf Daten kostet nach den Mittelwerten im Log { $share } der Zeit ({ $wait } von { $step } pro Iteration): In den ausgegebenen Iterationen ist davon zufällig wenig zu sehen.
 data-at-once = Das Warten auf Daten kostet { $share } der Zeit, fast alles davon in { $count ->
     [one] Iteration { $step }
@@ -242,6 +243,7 @@ reason-no-steps = Es gibt noch keine Iteration mit Zeit. Versuche es nach einige
 reason-times-doubt = „{ $text }“ kann die Zeit einer Iteration sein oder die von { $count }; nichts im Log zeigt, welche.
 reason-no-times = Das Log enthält Iterationen, aber keine Zeiten.
 reason-no-total = Das Log nennt die Gesamtzahl der Iterationen nicht. Gib --max-steps N an oder --config mit den Einstellungen des Laufs.
+reason-loop-of-fits = Das Log zeigt { $count } Aufrufe von fit nacheinander, jeder über eine einzige Epoche; wie viele noch kommen, steht nicht darin.
 reason-implausible-total = Die angegebene Gesamtzahl von { $total } Iterationen ist unplausibel: Beim jetzigen Tempo würden sie noch { $left } dauern. Gib --max-steps N an.
 reason-too-few = { $count ->
     [one] Bisher wurde nur eine normale Iteration ausgegeben; für das Tempo sind drei nötig. Versuche es nach einigen weiteren Zeilen noch einmal.
@@ -1407,6 +1409,7 @@ audit-step-none = Iterationen wurden gelesen, aber eine normale Zeit pro Iterati
 audit-step-plausible = { $duration } pro Iteration ist plausibel.
 audit-step-odd = Iterationen von { $duration } oder so ungleiche Zeiten sind für ein Training ungewöhnlich.
 audit-step-mean = Die ausgegebenen Iterationen dauern { $duration }, der Mittelwert aller Iterationen im Log ist aber { $mean }.
+audit-step-clock = Die ausgegebenen Zeiten wachsen mit jeder Iteration um { $each }, von null an: Wahrscheinlich ist es eine Uhr, die nie zurückgesetzt wird. Dann dauert eine Iteration { $each } und nicht { $duration }.
 audit-total-none = Es gibt keine Summe zum Vergleichen.
 audit-total-negative = Die Summe von { $duration } widerspricht ihren Teilen.
 audit-total-explained = { $share } der Zeit sind verbucht.
@@ -1415,6 +1418,7 @@ audit-counter-short = Zu wenige Iterationen, um zu sehen, ob sie gleichmäßig z
 audit-counter-regular = Die Iterationen zählen gleichmäßig.
 audit-clock-none = Das Log hat keine Zeitstempel, die zurückspringen könnten.
 audit-clock-runs-on = Die Zeitstempel springen nie zurück.
+audit-clock-negative = Die Uhr des Fortschrittsbalkens ist in Zeile { $line } negativ: Die Uhr des Rechners wurde zurückgestellt, während das Log geschrieben wurde. Iterationen ab dort sind nicht gezählt.
 audit-clock-set = { $count ->
     [one] Die Uhr wurde einmal zurückgestellt, während das Log entstand (Zeile { $line }, um { $by }); wie viel Zeit dort verging, ist angenommen.
    *[other] Die Uhr wurde { $count }-mal zurückgestellt, während das Log entstand (am weitesten in Zeile { $line }, um { $by }); wie viel Zeit dort verging, ist angenommen.
@@ -1520,6 +1524,10 @@ summary-doubt = { $each } oder { $one } je Iteration: „{ $text }“ kann für 
 summary-doubt-unit = „{ $text }“ hat keine Einheit und kann für { $count } Iterationen gelten oder für eine
 summary-no-times = Das Log enthält keine Zeiten: Dauer und Ende sind unbekannt
 summary-no-steps = Noch keine Iteration mit Zeit: Dauer und Ende sind unbekannt
+summary-only-evaluations = { $count ->
+    [one] Eine Evaluierung dauerte { $seconds }; für Iterationen gibt es keine Zeiten
+   *[other] { $count } Evaluierungen dauerten je { $low } bis { $high }, zusammen { $seconds }; für Iterationen gibt es keine Zeiten
+}
 summary-so-far-no-total = Bisher { $wall }; für das Ende: --max-steps N angeben
 summary-so-far-no-end = Bisher { $wall }; das Ende ist noch nicht abzusehen
 summary-each-no-total = Bisher { $wall }, { $level } pro Iteration; Ende mit --max-steps N

@@ -104,6 +104,7 @@ data-bottleneck = Waiting for data takes { $share } of the time ({ $wait } of { 
 data-share = Waiting for data takes { $share } of the time ({ $wait } of { $step } per iteration).
 data-first = Only the first line waits for data: up to iteration { $step }, each iteration waited { $duration }; later ones waited { $usual }. Data loading does not slow down the rest.
 data-minor = Waiting for data takes { $share } of the time: data loading is not the bottleneck.
+part-of-step = Most of an iteration is “{ $name }”: { $duration } of { $whole } ({ $share }).
 data-by-means = Waiting for data takes { $share } of the time by the means that the log prints ({ $wait } of { $step } per iteration): the printed iterations happen to show little of it.
 data-at-once = Waiting for data takes { $share } of the time, nearly all of it at { $count ->
     [one] iteration { $step }
@@ -244,6 +245,7 @@ reason-no-steps = no timed iteration yet. Try again after a few more lines.
 reason-times-doubt = “{ $text }” may be the time of one iteration or of { $count }; nothing in the log shows which.
 reason-no-times = the log lists iterations but no times.
 reason-no-total = the log does not give the total number of iterations. Pass --max-steps N, or --config with the run’s settings.
+reason-loop-of-fits = the log shows { $count } calls of fit, one after another, each of a single epoch; how many are still to come is not printed.
 reason-implausible-total = the stated total of { $total } iterations is implausible: at the current speed they would take another { $left }. Pass --max-steps N.
 reason-too-few = { $count ->
     [one] only one normal iteration has been printed; a rate needs three. Try again after a few more lines.
@@ -1415,6 +1417,7 @@ audit-step-none = Iterations were read, but they give no normal time per iterati
 audit-step-plausible = { $duration } per iteration is plausible.
 audit-step-odd = Iterations of { $duration }, or times this uneven, are unusual for a training.
 audit-step-mean = The printed iterations take { $duration }, but the log’s own mean of all iterations is { $mean }.
+audit-step-clock = The printed times grow by { $each } with every iteration, starting from zero: they may come from a clock that is never reset. An iteration then takes { $each }, not { $duration }.
 audit-total-none = There is no total to compare.
 audit-total-negative = The total of { $duration } contradicts its parts.
 audit-total-explained = { $share } of the time is accounted for.
@@ -1423,6 +1426,7 @@ audit-counter-short = Too few iterations to see whether they count evenly.
 audit-counter-regular = The iterations count evenly.
 audit-clock-none = The log has no timestamps that could go back.
 audit-clock-runs-on = The timestamps never go back.
+audit-clock-negative = The progress bar’s clock is negative at line { $line }: the machine’s clock was set back while the log was written. Iterations from there on are not counted.
 audit-clock-set = { $count ->
     [one] The clock was set back once while the log was written (line { $line }, by { $by }); the time that passed there is assumed.
    *[other] The clock was set back { $count } times while the log was written (most at line { $line }, by { $by }); the time that passed there is assumed.
@@ -1528,6 +1532,10 @@ summary-doubt = { $each } or { $one } per iteration: “{ $text }” may time { 
 summary-doubt-unit = “{ $text }” has no unit, and may time { $count } iterations or one
 summary-no-times = The log prints no times: no duration and no finish time
 summary-no-steps = No timed iteration yet: no duration and no finish time
+summary-only-evaluations = { $count ->
+    [one] One evaluation took { $seconds }; no iteration is timed
+   *[other] { $count } evaluations took { $low } to { $high } each, { $seconds } in all; no iteration is timed
+}
 summary-so-far-no-total = { $wall } so far; to know the finish time, pass --max-steps N
 summary-so-far-no-end = { $wall } so far; no finish time yet
 summary-each-no-total = { $wall } so far, { $level } per iteration; finish time needs --max-steps N

@@ -102,6 +102,7 @@ data-bottleneck = La espera de datos ocupa el { $share } del tiempo ({ $wait } d
 data-share = La espera de datos ocupa el { $share } del tiempo ({ $wait } de { $step } por iteración).
 data-first = Solo la primera línea espera datos: hasta la iteración { $step }, cada una esperó { $duration }; después, { $usual }. La carga de datos no frena el resto del entrenamiento.
 data-minor = La espera de datos ocupa el { $share } del tiempo: la carga de datos no es el cuello de botella.
+part-of-step = La mayor parte de una iteración es «{ $name }»: { $duration } de { $whole } ({ $share }).
 data-by-means = La espera de datos ocupa el { $share } del tiempo según las medias que imprime el log ({ $wait } de { $step } por iteración): las iteraciones impresas apenas lo muestran, por casualidad.
 data-at-once = La espera de datos ocupa el { $share } del tiempo, casi todo en { $count ->
     [one] la iteración { $step }
@@ -242,6 +243,7 @@ reason-no-steps = aún no hay ninguna iteración con tiempo. Vuelve a probar den
 reason-times-doubt = «{ $text }» puede ser el tiempo de una iteración o el de { $count }; nada en el log indica cuál.
 reason-no-times = el log muestra iteraciones, pero no sus tiempos.
 reason-no-total = el log no indica el número total de iteraciones. Indica --max-steps N, o --config con la configuración de la ejecución.
+reason-loop-of-fits = el log muestra { $count } llamadas seguidas a fit, cada una de una sola época; no indica cuántas faltan.
 reason-implausible-total = el total indicado de { $total } iteraciones no es creíble: a la velocidad actual el resto tardaría { $left }. Indica --max-steps N.
 reason-too-few = { $count ->
     [one] solo se ha impreso una iteración normal; para calcular la velocidad hacen falta tres. Vuelve a probar dentro de unas líneas.
@@ -1413,6 +1415,7 @@ audit-step-none = Se leyeron iteraciones, pero no permiten calcular el tiempo no
 audit-step-plausible = { $duration } por iteración es creíble.
 audit-step-odd = Iteraciones de { $duration }, o tiempos tan desiguales, son poco habituales en un entrenamiento.
 audit-step-mean = Las iteraciones impresas tardan { $duration }, pero la media de todas las iteraciones según el propio log es { $mean }.
+audit-step-clock = Los tiempos impresos crecen { $each } con cada iteración, partiendo de cero: puede que vengan de un reloj que nunca se pone a cero. En ese caso, una iteración tarda { $each } y no { $duration }.
 audit-total-none = No hay ningún total con el que comparar.
 audit-total-negative = El total de { $duration } contradice sus partes.
 audit-total-explained = El { $share } del tiempo está contabilizado.
@@ -1421,6 +1424,7 @@ audit-counter-short = Hay muy pocas iteraciones para saber si su numeración es 
 audit-counter-regular = La numeración de las iteraciones es regular.
 audit-clock-none = El log no tiene marcas de tiempo que puedan retroceder.
 audit-clock-runs-on = Las marcas de tiempo nunca retroceden.
+audit-clock-negative = El reloj de la barra de progreso es negativo en la línea { $line }: el reloj de la máquina se atrasó mientras se escribía el log. Las iteraciones a partir de ahí no se cuentan.
 audit-clock-set = { $count ->
     [one] El reloj se atrasó una vez mientras se escribía el log (línea { $line }, { $by }); el tiempo que pasó ahí es una suposición.
    *[other] El reloj se atrasó { $count } veces mientras se escribía el log (la mayor, en la línea { $line }, { $by }); el tiempo que pasó ahí es una suposición.
@@ -1526,6 +1530,10 @@ summary-doubt = { $each } o { $one } por iteración: «{ $text }» puede abarcar
 summary-doubt-unit = «{ $text }» no lleva unidad y puede abarcar { $count } iteraciones o una sola
 summary-no-times = El log no imprime tiempos: no hay ni duración ni hora de fin
 summary-no-steps = Aún no hay ninguna iteración con tiempo: no hay ni duración ni hora de fin
+summary-only-evaluations = { $count ->
+    [one] Una evaluación tardó { $seconds }; no hay tiempos de las iteraciones
+   *[other] { $count } evaluaciones tardaron entre { $low } y { $high } cada una, { $seconds } en total; no hay tiempos de las iteraciones
+}
 summary-so-far-no-total = { $wall } hasta ahora; para saber la hora de fin, indica --max-steps N
 summary-so-far-no-end = { $wall } hasta ahora; aún sin hora de fin
 summary-each-no-total = { $wall } hasta ahora, { $level } por iteración; hora de fin con --max-steps N

@@ -102,6 +102,7 @@ data-bottleneck = L’attente des données prend { $share } du temps ({ $wait } 
 data-share = L’attente des données prend { $share } du temps ({ $wait } sur { $step } par itération).
 data-first = Seule la première ligne attend les données : jusqu’à l’itération { $step }, chacune a attendu { $duration }, ensuite { $usual }. Le chargement des données ne ralentit pas le reste.
 data-minor = L’attente des données prend { $share } du temps : le chargement des données n’est pas le goulot d’étranglement.
+part-of-step = L’essentiel d’une itération est « { $name } » : { $duration } sur { $whole } ({ $share }).
 data-by-means = L’attente des données prend { $share } du temps d’après les moyennes affichées dans le log ({ $wait } sur { $step } par itération) : les itérations affichées n’en montrent presque rien, par hasard.
 data-at-once = L’attente des données prend { $share } du temps, presque tout à { $count ->
     [one] l’itération { $step }
@@ -242,6 +243,7 @@ reason-no-steps = aucune itération chronométrée pour l’instant. Réessayez 
 reason-times-doubt = « { $text } » peut être le temps d’une itération ou celui de { $count } ; rien dans le log ne permet de trancher.
 reason-no-times = le log contient des itérations, mais pas leurs durées.
 reason-no-total = le log n’indique pas le nombre total d’itérations. Indiquez --max-steps N, ou --config avec les réglages de l’exécution.
+reason-loop-of-fits = le log montre { $count } appels successifs à fit, d’une seule époque chacun ; il n’indique pas combien il en reste.
 reason-implausible-total = le total indiqué de { $total } itérations n’est pas plausible : à la vitesse actuelle, il faudrait encore { $left }. Indiquez --max-steps N.
 reason-too-few = { $count ->
     [one] une seule itération normale a été affichée ; il en faut trois pour estimer une vitesse. Réessayez quand le log aura quelques lignes de plus.
@@ -1408,6 +1410,7 @@ audit-step-none = Des itérations ont été lues, mais on ne peut pas en tirer d
 audit-step-plausible = { $duration } par itération est plausible.
 audit-step-odd = Des itérations de { $duration }, ou des temps aussi inégaux, sont inhabituels pour un entraînement.
 audit-step-mean = Les itérations affichées durent { $duration }, mais la moyenne de toutes les itérations que donne le log est de { $mean }.
+audit-step-clock = Les durées affichées augmentent de { $each } à chaque itération, à partir de zéro : elles viennent peut-être d’un chronomètre jamais remis à zéro. Une itération prend alors { $each }, et non { $duration }.
 audit-total-none = Il n’y a pas de total à comparer.
 audit-total-negative = Le total de { $duration } contredit la somme de ses parties.
 audit-total-explained = { $share } du temps est comptabilisé.
@@ -1416,6 +1419,7 @@ audit-counter-short = Trop peu d’itérations pour voir si leurs numéros se su
 audit-counter-regular = Les numéros d’itération se suivent régulièrement.
 audit-clock-none = Le log n’a pas d’horodatage qui puisse reculer.
 audit-clock-runs-on = Les horodatages ne reculent jamais.
+audit-clock-negative = L’horloge de la barre de progression est négative à la ligne { $line } : l’horloge de la machine a été reculée pendant l’écriture du log. Les itérations suivantes ne sont pas comptées.
 audit-clock-set = { $count ->
     [one] L’horloge a été reculée une fois pendant l’écriture du log (ligne { $line }, de { $by }) ; le temps écoulé à ce moment est estimé.
    *[other] L’horloge a été reculée { $count } fois pendant l’écriture du log (le plus à la ligne { $line }, de { $by }) ; le temps écoulé à ces moments est estimé.
@@ -1521,6 +1525,10 @@ summary-doubt = { $each } ou { $one } par itération : « { $text } » en couvre
 summary-doubt-unit = « { $text } » n’a pas d’unité et couvre { $count } itérations ou une seule
 summary-no-times = Le log ne donne aucun temps : ni durée ni heure de fin
 summary-no-steps = Aucune itération chronométrée pour l’instant : ni durée ni heure de fin
+summary-only-evaluations = { $count ->
+    [one] Une évaluation a pris { $seconds } ; aucune itération n’est chronométrée
+   *[other] { $count } évaluations ont pris de { $low } à { $high } chacune, { $seconds } en tout ; aucune itération n’est chronométrée
+}
 summary-so-far-no-total = { $wall } jusqu’ici ; pour l’heure de fin, indiquez --max-steps N
 summary-so-far-no-end = { $wall } jusqu’ici ; pas encore d’heure de fin
 summary-each-no-total = { $wall } jusqu’ici, { $level } par itération ; heure de fin avec --max-steps N

@@ -32,6 +32,7 @@ _COARSE_STAMPS_SURE = 0.6
 _CONFIRMING: frozenset[Reason] = frozenset({"stamps", "clock", "rate", "left", "total"})
 _MANY_TICKS_S = 30.0
 _SAME = 0.02
+_LEAST_PASSED, _ROUNDED_S = 3, 1e-3
 _ENOUGH_RATES = 12
 _CALM, _SETTLED = 0.005, 0.4
 _COARSE = 0.15  # of a step: the last digit of its time
@@ -69,6 +70,7 @@ def _by_use(columns: list[TimeColumn], rows: StepLines) -> tuple[list[TimeColumn
         and is_running(column.values, rows.resets, is_clock=column.readings == ("clock",))
         and not only_grows(column, rows)
     ]
+    running = [column for column in running if not _is_between(column, running)]
     rates = [column for column in columns if column.readings == ("rate",)]
     figures = [
         column
@@ -76,6 +78,18 @@ def _by_use(columns: list[TimeColumn], rows: StepLines) -> tuple[list[TimeColumn
         if {"step", "interval"} & set(column.readings) and not any(column is clock for clock in running)
     ]
     return running, rates, figures
+
+
+def _is_between(column: TimeColumn, running: list[TimeColumn]) -> bool:
+    """Whether a figure that grows is what passed on a clock printed next to it: a duration, which may well grow."""
+    unit_s = column.unit_s or 1.0
+    for clock in running:
+        passed = np.diff(clock.values) * (clock.unit_s or 1.0)
+        if clock is column or len(passed) < _LEAST_PASSED or not np.isfinite(passed).all():
+            continue
+        if bool((np.abs(column.values[1:] * unit_s - passed) <= _SAME * np.abs(passed) + _ROUNDED_S).all()):
+            return True
+    return False
 
 
 def _surest_first(meanings: list[Meaning]) -> list[Meaning]:

@@ -8,13 +8,20 @@ from typing import NamedTuple
 from stepscope.core.lazy_pattern import LazyPattern
 
 _LAUNCH = LazyPattern(
-    r"(?:^|[\s$>#!/])(?:python[\d.]*|torchrun|accelerate launch|deepspeed|srun|mpirun|CUDA_VISIBLE_DEVICES=\S+)\s.*\s-"
+    r"(?:^|[\s$>#!/])(?:python[\d.]*|torchrun|accelerate launch|deepspeed|srun|mpirun|CUDA_VISIBLE_DEVICES=\S+)"
+    r"\s.*\s(?:-|[\w.]+=)"
+    r"|(?:^|[\s/\\])lightgbm(?:\.exe)?\s.*\w="
 )
-_OPTION = LazyPattern(r"(?:^|\s)-{1,2}(?P<name>[A-Za-z][\w-]*)(?:=|\s+)(?P<value>\d[\d_]{0,20})(?=\s|$|\\)")
+# `--max_iters=200`, `-niter 5`, and `num_trees=500` or `trainer.max_steps=500` of programs that take no dashes
+_OPTION = LazyPattern(
+    r"(?:^|\s)(?:-{1,2}(?P<name>[A-Za-z][\w-]*)(?:=|\s+)|\+{0,2}(?:\w+\.){0,4}(?P<key>[A-Za-z]\w*)=)"
+    r"(?P<value>\d[\d_]{0,20})(?=\s|$|\\)"
+)
 _MOST_CHARS = 400
 _STEPS = frozenset(
     {"max_iters", "max_iter", "max_steps", "num_steps", "total_steps", "train_steps", "num_train_steps", "iterations"}
     | {"num_iterations", "max_iterations", "max_train_steps", "train_iters", "niter", "total_iters", "num_iters"}
+    | {"num_trees", "num_boost_round", "n_estimators"}
 )
 _EPOCHS = frozenset(
     {"epochs", "epoch", "num_epochs", "max_epochs", "num_train_epochs", "n_epochs", "max_epoch", "train_epochs"}
@@ -42,10 +49,10 @@ def asked_for(lines: list[str]) -> Asked:
         if spoken is not None:
             is_epochs = spoken["what"].lower() == "epochs"
             found = Asked(epochs=int(spoken["num"])) if is_epochs else Asked(steps=int(spoken["num"]))
-        if "-" not in line or _LAUNCH.search(line) is None:
+        if ("-" not in line and "=" not in line) or _LAUNCH.search(line) is None:
             continue
         options = {
-            option["name"].lower().replace("-", "_"): int(option["value"].replace("_", ""))
+            (option["name"] or option["key"]).lower().replace("-", "_"): int(option["value"].replace("_", ""))
             for option in _OPTION.finditer(line)
         }
         steps = next((value for name, value in options.items() if name in _STEPS), None)

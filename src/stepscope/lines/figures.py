@@ -68,6 +68,8 @@ LINEAR_NS = {
     "elapsed_h": 3600 * NS,
     "s_per_it": NS,
 }
+# The time of a step without waiting for its batch, which is printed apart: the step takes both.
+WORK = "work_s"
 CLOCK_FIGURES = frozenset({"dur_clock", "elapsed_clock"})
 # Steps a second, the mean since the start: with the step's number, a running clock.
 MEAN_RATE = "mean_steps_per_s"
@@ -98,7 +100,18 @@ def figure_ns(groups: Mapping[str, str | None]) -> int | None:
             except (ValueError, ArithmeticError):
                 return -1
             return nanos if 0 <= nanos < MAX_NS else -1
+    if groups.get(WORK):
+        return _sum_ns(groups.get(WORK), groups.get("data_s"))
     return _quotient_ns(groups.get("tokens"), groups.get("tokens_per_s"))
+
+
+def _sum_ns(work_s: str | None, data_s: str | None) -> int:
+    """The time of a step by its two parts: the work, and waiting for what it worked on."""
+    try:
+        nanos = round((float(work_s or 0) + float(data_s or 0)) * NS)
+    except (ValueError, ArithmeticError):
+        return -1
+    return nanos if 0 <= nanos < MAX_NS else -1
 
 
 def _quotient_ns(tokens: str | None, tokens_per_s: str | None) -> int | None:

@@ -20,6 +20,7 @@ from stepscope.lines.asides import (
     is_past_total,
     left_in,
     means_in,
+    parts_in,
     rate_in,
 )
 from stepscope.lines.command import Asked, asked_for
@@ -36,7 +37,7 @@ _BELOW = 4
 _ENOUGH_STEPS = 50
 _LEAST_TO_COMPARE = 2
 _DIGITS = re.compile(r"\d+")
-_WHOLE_LEFT = "Estimated time to finish: "
+_WHOLE_LEFT, _OWN_LINE = "Estimated time to finish: ", "ETA: "
 
 
 def with_asides(run: Run, kept: bytes) -> Run:
@@ -74,14 +75,14 @@ def _counts_epochs(run: Run) -> bool:
 
 def _left_below(texts: list[str]) -> Left | None:
     """The time left of the whole training, where the last step's line is only the first of several."""
-    return next((left_in(text) for text in texts if _WHOLE_LEFT in text), None)
+    return next((left_in(text) for text in texts if _WHOLE_LEFT in text or text.lstrip().startswith(_OWN_LINE)), None)
 
 
 def _asides(texts: list[str], lines: Ints) -> Asides:
     own = [texts[line - 1] if line <= len(texts) else "" for line in lines.tolist()]
     rates = [rate_in(text) for text in own]
     units = {rate.unit for rate in rates if rate is not None}
-    means = _means(own)
+    means, parts = _means(own), tuple(parts_in(text) for text in own)
     left = left_in(own[-2] if _is_cut(own) else own[-1]) or _left_below(texts[int(lines[-1]) : int(lines[-1]) + _BELOW])
     return Asides(
         left_s=left.seconds if left is not None else None,
@@ -92,6 +93,7 @@ def _asides(texts: list[str], lines: Ints) -> Asides:
         rate_unit=units.pop() if len(units) == 1 else None,
         mean_s=means.step_s if means is not None else None,
         mean_wait_s=means.wait_s if means is not None else None,
+        parts=parts if any(parts) else (),
     )
 
 

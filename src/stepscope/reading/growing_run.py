@@ -9,7 +9,7 @@ import math
 from typing import Literal
 
 from stepscope.core.units import NS
-from stepscope.lines.figures import MEAN_RATE, SCALES, figure_ns, whole
+from stepscope.lines.figures import MEAN_RATE, SCALES, WORK, figure_ns, whole
 from stepscope.lines.format import Format
 from stepscope.lines.prefix import Prefix
 from stepscope.reading.bars import Bars
@@ -70,7 +70,7 @@ class GrowingRun:
             self._add_other_bar(figure, text)
             return
         is_timeless = figure is None and timestamps.last is None and not clock.is_wall
-        if is_timeless and not own & {MEAN_RATE, *SCALES}:
+        if is_timeless and not own & {MEAN_RATE, WORK, *SCALES}:
             self.others.note_unread(text, self.num_lines)  # its time should be on the line before it, and was not
             return
         if step is None or figure == NOT_A_TIME or (is_timeless and not clock.is_sum):

@@ -20,6 +20,9 @@ _FAR = 1 << 30
 _MOST_NS = 1 << 62  # a century and a half: what would be longer counts something else than steps
 _BLOCK = 1 << 18  # rows worked on together: a log of any length needs no more memory than its columns and this
 
+# Rows closer together than this many ticks of their timestamps are timed by what they print.
+_COARSE = 5
+
 _TICKS_NS = (10**9, 10**8, 10**7)
 _FINE_NS = _TICKS_NS[-1]
 # Intervals of this many steps show whether a figure is a step's or the interval's, if this many agree this closely.
@@ -27,6 +30,7 @@ _TELLING_SPACING = 3
 _LEAST_INTERVALS = 5
 _NEAR = 0.15
 _MOSTLY = 0.8
+_AS_A_WHOLE = 1.1
 # Steps before the first line that seem to have run this many times faster than those after it were not all run.
 _UNLIKE = 5.0
 _LATER_ROWS = 8
@@ -71,6 +75,8 @@ def row_times(
         printed = unpack(take(figure, rows))
         if covers == "stamp":
             durs, spans = _stamp_times(t_ns[rows], since, is_first[rows])
+            if first == 0:
+                durs, spans = _with_first_figure(durs, spans, printed, step[rows], first_step)
         elif covers == "step":
             durs, spans = _printed_times(printed, np.ones_like(since))
         else:
@@ -160,13 +166,37 @@ def _stamp_times(t_ns: Ints, since: Ints, is_first: np.ndarray) -> tuple[Ints, I
     return np.where(span > 0, elapsed // np.maximum(span, 1), 0), span
 
 
+def _with_first_figure(dur: Ints, span: Ints, figure: Ints, step: Ints, first_step: int) -> tuple[Ints, Ints]:
+    """The first row has no timestamp before it: what it prints itself has to do, for as many steps as others cover."""
+    if not len(span) or span[0] or figure[0] == NO_TIME:
+        return dur, span
+    usual = int(median(span[1:][span[1:] > 0])) if (span[1:] > 0).any() else 1
+    dur[0], span[0] = figure[0], max(1, min(int(step[0]) - first_step + 1, usual))
+    return dur, span
+
+
+def is_coarse(figure: Ints, since: Ints, t_ns: Ints, is_first: np.ndarray) -> bool:
+    """Whether timestamps tick too slowly to time single rows, and printed figures add up to the time between them."""
+    tick = _tick_of(t_ns)
+    between, own = np.diff(t_ns), ~is_first[1:]
+    known = own & (t_ns[1:] != NO_TIME) & (t_ns[:-1] != NO_TIME) & (figure[1:] != NO_TIME)
+    if not tick or not known.any() or known.sum() < own.sum():
+        return False
+    elapsed, printed = int(between[known].sum()), int((figure[1:] * since[1:])[known].sum())
+    is_rough = float(np.median(between[known])) < _COARSE * tick
+    return is_rough and abs(elapsed - printed) <= max(_NEAR * elapsed, 2 * tick)
+
+
 def _within_stamps(dur: Ints, span: Ints, t_ns: Ints, is_first: np.ndarray) -> Ints:
     """A window's mean cannot cover more than the stamps on either side of it: some trainers count their first twice."""
     if not len(t_ns):
         return dur
     between = np.concatenate([[0], np.diff(t_ns)])
     known = ~is_first & (t_ns != NO_TIME) & (np.concatenate([[NO_TIME], t_ns[:-1]]) != NO_TIME)
-    too_long = known & (between > 0) & (dur * span > 1.5 * between + _tick_of(t_ns))
+    tick = _tick_of(t_ns)
+    too_long = known & (between > 0) & (dur * span > 1.5 * between + tick)
+    if int((dur * span)[known].sum()) <= _AS_A_WHOLE * int(between[known].sum()) + tick:
+        return dur  # they fit as a whole: a mean over more steps than one line covers
     return np.where(too_long, between // np.maximum(span, 1), dur)
 
 

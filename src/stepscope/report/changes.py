@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -79,8 +78,7 @@ def document(outcome: WhatIf) -> dict[str, Any]:
         "saves_high_s": outcome.saves_high_s,
         "remaining_s" if outcome.is_future else "wall_s": outcome.after_s,
         "low_s": outcome.after_low_s,
-        # A log whose clock was set back bounds its total from below only.
-        "high_s": outcome.after_high_s if math.isfinite(outcome.after_high_s) else None,
+        "high_s": outcome.after_high_s,
         "validation_error_before": outcome.error_before,
         "validation_error_after": outcome.error_after,
         "changes_result": outcome.changes_result,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from stepscope.lines.notices import NoticeKind
@@ -103,6 +104,8 @@ class Asides(NamedTuple):
         By row, how much a second it prints, and of what; both None where no row does
     mean_s, mean_wait_s
         The means that it prints of all steps, those between its lines included: of a step, and of its wait for data
+    parts
+        By row, the seconds of the parts of its step that it times by name; empty where no row does
     """
 
     left_s: float | None = None
@@ -113,6 +116,7 @@ class Asides(NamedTuple):
     rate_unit: str | None = None
     mean_s: float | None = None
     mean_wait_s: float | None = None
+    parts: tuple[Mapping[str, float], ...] = ()
 
 
 class Skips(NamedTuple):

@@ -94,7 +94,7 @@ def normal_lines(report: Report, language: Language) -> list[str]:
         lines = [language.text("run-normal", duration=Seconds(step.typical_s), span=span)]
     if report.tokens_per_s:
         lines[0] += " " + language.text("run-tokens", tokens=_rounded(report.tokens_per_s))
-    if (before := _training_before(report)) is not None:
+    if (before := training_before(report)) is not None:
         lines[0] += " " + language.say(before)
     if len(step.regimes) > 1:
         levels = [
@@ -110,7 +110,7 @@ def normal_lines(report: Report, language: Language) -> list[str]:
     return lines
 
 
-def _training_before(report: Report) -> Message | None:
+def training_before(report: Report) -> Message | None:
     """How fast the training before the last one was, where the log holds several: which is faster is often asked."""
     step, before_s = report.ledger.step, report.ledger.before_s
     if step is None or not before_s or not step.typical_s or report.run.num_lines > _PASTED_LINES:

@@ -11,18 +11,20 @@ import re
 from stepscope.alarms._base import Alarm
 from stepscope.analysis.findings import CostFinding
 from stepscope.analysis.out_of_memory import memory_asked, smaller_batch
+from stepscope.analysis.parts import parts_message
 from stepscope.analysis.report import Report
 from stepscope.analysis.state import StateKind
 from stepscope.analysis.waits import data_message
 from stepscope.audit._lacks import lacks_steps, may_say
 from stepscope.core.message import About, Decimal, Message, Moment, Range, Seconds, Share, say
 from stepscope.core.redact import redact
+from stepscope.core.units import NS
 from stepscope.forecast.finish import Forecast, NoForecast
 from stepscope.i18n import Language
 from stepscope.ledger.phases import PhaseTotal
 from stepscope.ledger.timeline import row_ends, timeline
 from stepscope.report.wording.finish import rough_messages
-from stepscope.report.wording.headline import has_two_speeds, progress, unread_reason
+from stepscope.report.wording.headline import has_two_speeds, progress, training_before, unread_reason
 from stepscope.report.wording.money import with_money
 from stepscope.report.wording.sentence import capital
 from stepscope.run.deaths import Death, final_death
@@ -42,8 +44,9 @@ _SCHEDULER = re.compile(r"(?:slurmstepd|srun): (?=error|\*)")
 _NEARLY_ALL = 0.95
 _WORTH_SAYING = 0.01
 _MUCH_OUTSIDE = 0.1  # of the time: more than a warning costs
-_SLOWER = frozenset({"jump", "drift"})
+_CHANGED = frozenset({"jump", "drift"})
 _WORTH_A_LINE = 0.05
+_MUCH_FASTER = 0.2
 _FEW_ROWS = 3  # with a time: fewer show no cost
 
 
@@ -198,7 +201,21 @@ def _without_times(report: Report) -> Message:
     reason = unread_reason(report)
     if reason is not None:
         return reason
-    return say("summary-no-times" if len(report.run) else "summary-no-steps")
+    return _only_evaluations(report) or say("summary-no-times" if len(report.run) else "summary-no-steps")
+
+
+def _only_evaluations(report: Report) -> Message | None:
+    """What evaluations took, where a log times nothing else."""
+    events = report.run.events
+    took = [
+        int(nanos) / NS
+        for kind, nanos in zip(events.kind, events.took_ns, strict=True)
+        if kind == "evaluation" and nanos > 0
+    ]
+    if not took:
+        return None
+    span = {"low": Seconds(min(took)), "high": Seconds(max(took))}
+    return say("summary-only-evaluations", count=len(took), seconds=Seconds(sum(took)), **span)
 
 
 def _so_far(report: Report, end: NoForecast) -> Message:
@@ -280,6 +297,10 @@ def _loss(report: Report) -> Message:
     if alarm is not None:
         return alarm
     cost, outside = leading_cost(report), outside_of_log(report)
+    before = training_before(report)
+    is_idle = cost is None or cost.code == "gap"
+    if before is not None and before.key != "run-before-same" and is_idle:
+        return before
     if cost is not None:
         return with_money(report, in_short(cost), cost.seconds)
     if outside is not None and (report.findings or outside.share >= _MUCH_OUTSIDE):
@@ -302,8 +323,11 @@ def _no_cost(report: Report) -> Message:
     waits = data_message(report.run, report.ledger)
     if waits is not None and waits.key == "data-by-means":
         return waits
-    if report.trend is not None and (has_two_speeds(report) or _gets_slower(report)):
+    if report.trend is not None and (has_two_speeds(report) or _changes_pace(report)):
         return report.trend.message
+    part = parts_message(report.run)
+    if part is not None:
+        return part
     if int((report.run.steps.span > 0).sum()) < _FEW_ROWS:
         return say("summary-few")
     untimed = [one for one in report.ledger.phases if one.is_unpriced and one.num and one.phase in _STOPS]
@@ -321,15 +345,16 @@ def _listed(messages: list[Message]) -> Message:
     return say("note-list-and", first=first, last=others[0]) if others else first
 
 
-def _gets_slower(report: Report) -> bool:
-    """Whether iterations take so much longer at the end that "nothing to fix" would be wrong.
+def _changes_pace(report: Report) -> bool:
+    """Whether iterations take so much longer, or so much less, at the end that "nothing to fix" would answer nothing.
 
-    Where a schedule makes them longer, that is what was asked for.
+    Where a schedule changes them, that is what was asked for.
     """
     found = report.trend
-    if found is None or found.trend.kind not in _SLOWER or found.message.args.get("pace") != "slower":
+    if found is None or found.trend.kind not in _CHANGED or report.run.format.habits.step_cost_follows_schedule:
         return False
-    return abs(found.trend.change) >= _WORTH_A_LINE and not report.run.format.habits.step_cost_follows_schedule
+    is_slower = found.message.args.get("pace") == "slower"
+    return abs(found.trend.change) >= (_WORTH_A_LINE if is_slower else _MUCH_FASTER)
 
 
 def _untimed(report: Report) -> Message:
