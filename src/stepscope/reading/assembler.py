@@ -43,6 +43,7 @@ _MAX_HEAD = 40  # a timestamp and a tag may come before it
 _NUMBERS = re.compile(r"\s*\d+(?:\.\d*)?(?:[eE][-+]?\d*)?\s*")
 # A bar's clock is in whole seconds, and the evaluation's own time is taken a little before or after it is full.
 _BAR_TICK_NS, _BAR_SLACK = 2 * NS, 0.05
+_LEAST_STEP_NS = 5_000_000  # a model of a Trainer takes longer for a step, and a loop over its texts does not
 
 
 def _is_start_of(text: str, row: str) -> bool:
@@ -304,6 +305,8 @@ class RunAssembler:
             step = self.format.layout.first_step  # the line with its number was not pasted
         timestamps, clock = self.file.timestamps, self.format.clock
         timestamps.note_inside(groups, self.num_lines)
+        if self.format.layout.bars_nest and self._is_behind_preparation(whole(groups.get("total"))):
+            self._disown_bar()
         if self.format.layout.bars_nest and self.bars.draw(whole(groups.get("total"))):
             self._add_other_bar(figure, text)
             return
@@ -493,8 +496,15 @@ class RunAssembler:
         is_full = self.so_far.rows.last_step == bars.total
         return is_full and last != NO_TIME and abs(took - last) <= max(_BAR_TICK_NS, _BAR_SLACK * took)
 
+    def _is_behind_preparation(self, total: int | None) -> bool:
+        """Whether another bar begins after the one taken for the training's ran full faster than any model trains."""
+        bars, last = self.bars, self.so_far.rows.last_figure
+        if total == bars.total or not (bars.is_assumed and bars.is_on_own) or last == NO_TIME:
+            return False
+        return self.so_far.rows.last_step == bars.total and last + _BAR_TICK_NS < _LEAST_STEP_NS * (bars.total or 0)
+
     def _disown_bar(self) -> None:
-        """The rows so far are those of evaluations."""
+        """The rows so far are those of something else: of evaluations, of a preparation."""
         so_far = self.so_far
         while so_far.segments.starts and so_far.last_step <= (self.bars.total or 0):
             so_far.drop_segment()
