@@ -237,6 +237,19 @@ def test_the_minutes_left_of_an_epoch_time_its_steps():
     assert report.ledger.wall_s == pytest.approx(18000 * 0.3, rel=0.05)
 
 
+def test_a_short_epoch_is_timed_where_its_minutes_left_fall():
+    """The first steps are slow, and 7 minutes are never 10: each fall of the figure tells the mean so far."""
+    lines, done = [], 0.0
+    for batch in range(1, 4001):
+        done += 0.6 if batch <= 12 else 0.1
+        if batch % 20 == 0:
+            left = done / batch * (4000 - batch) // 60
+            lines.append(f"Epoch:[1/1]({batch}/4000), loss: 0.69, lr: 0.00000002, epoch_time: {left}min")
+    report = report_as("minimind", lines)
+    assert report.ledger.step.typical_s == pytest.approx(0.1, rel=0.1)
+    assert report.ledger.wall_s == pytest.approx(406, rel=0.1)
+
+
 def test_a_bar_written_as_lines_is_a_running_clock():
     """tqdm-loggable writes three digits of the step; compiling, evaluations and a restart are on its clock."""
     lines = ["05:14:50.351 [I] Progress on: -/3000 rate:- remaining:? elapsed:00:00 postfix:- (24:tqdm_logging.py:145)"]
