@@ -7,7 +7,7 @@ import pytest
 from stepscope.analysis.explain import explain
 from stepscope.catalogue.detect import load
 from stepscope.reading.log_reader import LogReader
-from tests.unit.logs import report_of
+from tests.unit.logs import report_of, run_of
 
 
 def report_as(name, lines, **flags):
@@ -237,6 +237,19 @@ def test_the_minutes_left_of_an_epoch_time_its_steps():
     assert report.ledger.wall_s == pytest.approx(18000 * 0.3, rel=0.05)
 
 
+def test_a_short_epoch_is_timed_where_its_minutes_left_fall():
+    """The first steps are slow, and 7 minutes are never 10: each fall of the figure tells the mean so far."""
+    lines, done = [], 0.0
+    for batch in range(1, 4001):
+        done += 0.6 if batch <= 12 else 0.1
+        if batch % 20 == 0:
+            left = done / batch * (4000 - batch) // 60
+            lines.append(f"Epoch:[1/1]({batch}/4000), loss: 0.69, lr: 0.00000002, epoch_time: {left}min")
+    report = report_as("minimind", lines)
+    assert report.ledger.step.typical_s == pytest.approx(0.1, rel=0.1)
+    assert report.ledger.wall_s == pytest.approx(406, rel=0.1)
+
+
 def test_a_bar_written_as_lines_is_a_running_clock():
     """tqdm-loggable writes three digits of the step; compiling, evaluations and a restart are on its clock."""
     lines = ["05:14:50.351 [I] Progress on: -/3000 rate:- remaining:? elapsed:00:00 postfix:- (24:tqdm_logging.py:145)"]
@@ -327,3 +340,17 @@ def test_a_bar_that_an_evaluations_own_time_confirms_is_no_training():
     assert (int(report.run.steps.step[-1]), report.run.num_trainings) == (1330, 1)
     assert report.ledger.wall_s == pytest.approx(890.9, rel=0.01)
     assert phases["evaluation"].seconds == pytest.approx(45, rel=0.1)
+
+
+def test_a_bar_of_texts_without_a_label_is_not_the_training_behind_it():
+    """The dicts of a buffered standard output come late: until then, only the bars say which is the training's."""
+    lines = ["  0%|          | 0/9000 [00:00<?, ?it/s]", " 60%|######    | 5400/9000 [00:01<00:00, 4200.00it/s]"]
+    lines += ["100%|##########| 9000/9000 [00:02<00:00, 4300.00it/s]", "  0%|          | 0/400 [00:00<?, ?it/s]"]
+    for n in range(1, 61):
+        at = f"{n * 7 // 60:02}:{n * 7 % 60:02}"
+        lines.append(f"  {n // 4}%|#         | {n}/400 [{at}<39:00,  7.00s/it]")
+    lines[-1] += "{'loss': 2.31, 'grad_norm': 1.5, 'learning_rate': 7e-05, 'epoch': 0.01}"
+    lines += [f"{{'loss': 2.1, 'grad_norm': 1.5, 'learning_rate': 7e-05, 'epoch': 0.{n}}}" for n in range(2, 7)]
+    run = run_of(lines)
+    assert run.steps.step.tolist() == list(range(1, 61))
+    assert run.steps.dur_ns[1:].tolist() == [7 * 10**9] * 59

@@ -370,3 +370,19 @@ def test_what_was_not_understood_is_not_called_nothing():
     state, *_, last = lines(report_of(["loading the model", *crash]))
     assert state == "Crashed before the first iteration"
     assert last == "No training time is lost: no iteration was done"
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("step 2 loss 5.22", "Out of memory; no iteration was recognised"),
+        ('{"epoch": 0, "step": 5, "loss": 7.12}', "Out of memory; no iteration was recognised"),
+        ("step 0 | validation loss 9.31", "Out of memory before the first iteration"),
+        ("max_steps 500, label_smoothing 0.1", "Out of memory before the first iteration"),
+    ],
+)
+def test_a_named_step_with_its_loss_was_an_iteration_though_none_was_read(line, said):
+    death = ["Traceback (most recent call last):", '  File "train.py", line 3, in <module>', "    loss.backward()"]
+    death += ["torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB"]
+    report = report_of(["loading model", line, *death])
+    assert lines(report)[0] == said

@@ -104,6 +104,7 @@ def read_bars(bars: Sequence[Bar], lines: Sequence[str]) -> BarReading | None:
     ]
     if not any(one.role == "training" for one in judged):
         judged = [_judge_by_log(one, judged, lines, shown) for one in judged]
+    judged = [one._replace(role="evaluation") if _is_held_by(one, judged) else one for one in judged]
     candidates = [one for one in judged if one.role == "training" and any(run[-1].n for run in one.runs)]
     if not candidates:
         return None
@@ -206,6 +207,30 @@ def _is_of_results(one: BarSeries, lines: Sequence[str], losses: Sequence[int]) 
         is_same = len(numbers) == _BOTH and numbers[0] == numbers[1]
         num += is_same and _names(train) == {"train"} and _names(result) == {"val"}
     return num >= _HEADED * (len(one.runs) - 1)
+
+
+def _is_held_by(one: BarSeries, judged: Sequence[BarSeries]) -> bool:
+    """Whether another bar of the training, which says no less of itself, stops for this one now and then.
+
+    A bar inside each step of another counts the batches of an epoch; one inside few of them is an evaluation.
+    """
+    if one.is_named or one.role != "training":
+        return False
+    outers = [other for other in judged if other is not one and other.role == "training" and len(other.runs) == 1]
+    return any(_stops_for(outer.runs[0], one) for outer in outers if outer.skeleton == one.skeleton)
+
+
+def _stops_for(outer: Sequence[Bar], inner: BarSeries) -> bool:
+    """Whether the inner bar lies inside some steps of the outer one, by lines and clock, and most have none inside."""
+    numbers = [bar.number for bar in inner.bars]
+    spent_s, num_free, num_held = 0.0, 0, 0
+    for before, after in pairwise(outer):
+        is_held = bisect_left(numbers, before.number + 1) < bisect_left(numbers, after.number)
+        spent_s += (after.elapsed_s - before.elapsed_s) * is_held
+        num_held += is_held
+        num_free += not is_held and after.n == before.n + 1
+    is_inside = outer[0].number < inner.first and inner.last < outer[-1].number
+    return is_inside and num_free > _LEAST_EPOCHS + num_held and spent_s >= _LARGEST * inner.seconds
 
 
 def _names(text: str) -> set[str]:

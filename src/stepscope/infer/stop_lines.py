@@ -13,7 +13,7 @@ import numpy as np
 from stepscope.core.units import NS
 from stepscope.infer.counter import Counter, whole
 from stepscope.infer.kinds import EVALUATION, Kind, SeenLine
-from stepscope.infer.line_parts import LineParts
+from stepscope.infer.line_parts import Field, LineParts
 from stepscope.infer.patterns import copy_fields, literal, write_pattern
 from stepscope.infer.two_totals import validation_line
 from stepscope.lines.format import Line, LineKind, Sample
@@ -56,6 +56,7 @@ _MODEL_FILE = re.compile(
 )
 _MAX_FIELDS_BEFORE = 8
 _AFTER_LOGGER = frozenset({"-", "|", "", "INFO", "DEBUG", "WARNING", "ERROR", "info", "debug", "warning"})
+_SECONDS = frozenset({"s", "ms", "sec", "secs", "seconds"})
 _PER_ROW = 1.2  # lines of results for each epoch
 
 
@@ -78,11 +79,12 @@ class Stops(NamedTuple):
     checkpoints: list[StopLines]
     resumes: list[StopLines]
     total: StopLines | None
+    evaluation_time: StopLines | None = None  # a line of its own that says how long each evaluation took
 
     @property
     def all(self) -> list[StopLines]:
         """Every kind of line that was found."""
-        single = [event for event in (self.evaluation, self.total) if event is not None]
+        single = [event for event in (self.evaluation, self.evaluation_time, self.total) if event is not None]
         return [*single, *self.checkpoints, *self.resumes]
 
 
@@ -90,8 +92,10 @@ def find_stops(kinds: Sequence[Kind], rows: Sequence[int], counter: Counter, ste
     """Look for all kinds; `rows` are the numbers of the step lines, `step` is the shape of one."""
     # A count through each epoch needs the number of epochs besides that of its steps.
     has_total = (counter.total if counter.epoch is None else counter.epochs) is not None
+    evaluation = find_evaluation(kinds, rows, counter, step)
     return Stops(
-        evaluation=find_evaluation(kinds, rows, counter, step),
+        evaluation=evaluation,
+        evaluation_time=_time_of(evaluation, kinds, rows) if evaluation is not None else None,
         checkpoints=find_checkpoints(kinds, rows, counts_epochs=counter.counts_epochs),
         resumes=find_resumes(kinds),
         total=None if has_total else find_totals(kinds, rows, counter),
@@ -128,6 +132,34 @@ def find_evaluation(kinds: Sequence[Kind], rows: Sequence[int], counter: Counter
         if best is None or score > best[0]:
             best = score, event
     return best[1] if best else _by_results(kinds, rows, counter)
+
+
+def _time_of(evaluation: StopLines, kinds: Sequence[Kind], rows: Sequence[int]) -> StopLines | None:
+    """`eval done total : 1.85 s` next to `eval loss: 0.44`: the one figure of a line between the same steps."""
+    if re.search(r"\(\?P<took_", evaluation.line.pattern):
+        return None
+    gaps = gaps_of([number for number in evaluation.numbers if number >= rows[0]], rows)
+    for kind in kinds:
+        figures = [index for index, field in enumerate(kind.shape.fields) if field.kind != "stamp"]
+        if len(figures) != 1 or not EVALUATION.search(kind.words) or kind.numbers == evaluation.numbers:
+            continue
+        field = kind.shape.fields[figures[0]]
+        is_time = field.unit in _SECONDS or (field.kind in {"clock", "words"} and _is_duration(kind.shape, figures[0]))
+        own = gaps_of([number for number in kind.numbers if number >= rows[0]], rows)
+        if is_time and own == gaps and len(gaps) == len(set(gaps)):
+            return _event(
+                "evaluation",
+                kind,
+                {
+                    index: "stamp" if index not in figures else _took_group(field)
+                    for index, field in enumerate(kind.shape.fields)
+                },
+            )
+    return None
+
+
+def _took_group(field: Field) -> str:
+    return "took_ms" if field.unit == "ms" else "took_clock" if field.kind != "number" else "took_s"
 
 
 def find_result(kinds: Sequence[Kind], rows: Sequence[int]) -> StopLines | None:
@@ -216,7 +248,7 @@ def _evaluation(kind: Kind, counter: Counter, step_keys: set[str]) -> StopLines 
         elif (_is_duration(shape, index) or _is_own_time(kind, index, least=1)) and not any(
             name.startswith("took") for name in groups.values()
         ):
-            groups[index] = "took_ms" if field.unit == "ms" else "took_clock" if field.kind != "number" else "took_s"
+            groups[index] = _took_group(field)
     if not groups:
         return _wordy("evaluation", kind)
     return _event("evaluation", kind, groups)
@@ -252,7 +284,7 @@ def _is_duration(shape: LineParts, index: int) -> bool:
     is_time = words & {"took", "in", "time", "elapsed", "cost", "takes", "duration"}
     if words & {"eta", "remaining", "left"} or shape.texts[index] == "(":
         return False
-    return bool(is_time) and (field.kind in {"clock", "words"} or field.unit in {"s", "ms", "sec", "secs", "seconds"})
+    return bool(is_time) and (field.kind in {"clock", "words"} or field.unit in _SECONDS)
 
 
 def _is_own_time(kind: Kind, index: int, *, least: int) -> bool:

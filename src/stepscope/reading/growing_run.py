@@ -31,6 +31,7 @@ from stepscope.run.model import NO_TIME
 
 # A bar's clock is in whole seconds, and the evaluation's own time is taken a little before or after it is full.
 _BAR_TICK_NS, _BAR_SLACK = 2 * NS, 0.05
+_LEAST_STEP_NS = 5_000_000  # a model of a Trainer takes longer for a step, and a loop over its texts does not
 
 
 class GrowingRun:
@@ -66,6 +67,8 @@ class GrowingRun:
             step = self.format.layout.first_step  # the line with its number was not pasted
         timestamps, clock = self.file.timestamps, self.format.clock
         timestamps.note_inside(groups, self.num_lines)
+        if self.format.layout.bars_nest and self._is_behind_preparation(whole(groups.get("total"))):
+            self._disown_bar()
         if self.format.layout.bars_nest and self.bars.draw(whole(groups.get("total"))):
             self._add_other_bar(figure, text)
             return
@@ -220,7 +223,7 @@ class GrowingRun:
             last, row = None, 0
         if kind == "evaluation" and self.nested.take_result(so_far.events, took_ns(groups), loss, len(so_far.rows)):
             return
-        if so_far.events.continue_last(kind, groups, row):
+        if so_far.events.continue_last(kind, groups, row, loss):
             return
         if rank in so_far.writers.ranks or so_far.events.is_repeated(kind, row, groups, rank=rank, is_bar=is_bar):
             return
@@ -256,8 +259,15 @@ class GrowingRun:
         is_full = self.so_far.rows.last_step == bars.total
         return is_full and last != NO_TIME and abs(took - last) <= max(_BAR_TICK_NS, _BAR_SLACK * took)
 
+    def _is_behind_preparation(self, total: int | None) -> bool:
+        """Whether another bar begins after the one taken for the training's ran full faster than any model trains."""
+        bars, last = self.bars, self.so_far.rows.last_figure
+        if total == bars.total or not (bars.is_assumed and bars.is_on_own) or last == NO_TIME:
+            return False
+        return self.so_far.rows.last_step == bars.total and last + _BAR_TICK_NS < _LEAST_STEP_NS * (bars.total or 0)
+
     def _disown_bar(self) -> None:
-        """The rows so far are those of evaluations."""
+        """The rows so far are those of something else: of evaluations, of a preparation."""
         so_far = self.so_far
         while so_far.segments.starts and so_far.last_step <= (self.bars.total or 0):
             so_far.drop_segment()

@@ -15,7 +15,7 @@ from stepscope.analysis.parts import parts_message
 from stepscope.analysis.report import Report
 from stepscope.analysis.state import StateKind
 from stepscope.analysis.waits import data_message
-from stepscope.audit._lacks import lacks_steps, may_say
+from stepscope.audit._lacks import lacks_steps, may_say, named_step
 from stepscope.core.message import About, Decimal, Message, Moment, Range, Seconds, Share, say
 from stepscope.core.redact import redact
 from stepscope.core.units import NS
@@ -23,6 +23,7 @@ from stepscope.forecast.finish import Forecast, NoForecast
 from stepscope.i18n import Language
 from stepscope.ledger.phases import PhaseTotal
 from stepscope.ledger.timeline import row_ends, timeline
+from stepscope.lines import hints
 from stepscope.report.wording.finish import rough_messages
 from stepscope.report.wording.headline import has_two_speeds, progress, training_before, unread_reason
 from stepscope.report.wording.money import with_money
@@ -32,7 +33,7 @@ from stepscope.run.stops import last_stops
 
 DEAD: frozenset[StateKind] = frozenset({"crashed", "out_of_memory", "interrupted", "killed"})
 # The finding that says what an alarm says, with what it cost.
-_REPEATED = 20  # lines of a kind that may be iterations
+_REPEATED = 20  # lines of a kind that may be iterations, though none names its step
 _COST_OF = {"slowdown": "slower", "restarted": "lost_work"}
 # Alarms that only say how a run ended, which the state does already.
 _SAID_BY_STATE = frozenset({"crash", "oom", "interrupted", "killed", "ended_early"})
@@ -98,8 +99,9 @@ def _death(report: Report) -> list[Message]:
 
 def _unread_steps(report: Report) -> Message | None:
     """What no line was read as, though lines that were not understood may be iterations; None where none may."""
-    family = lacks_steps(report.run)
-    return None if family is None or family.num < _REPEATED else may_say("reason-no-steps-unread", family)
+    family = named_step(report.run) or lacks_steps(report.run)
+    is_one = family is not None and (family.num >= _REPEATED or hints.names_step(family.first))
+    return may_say("reason-no-steps-unread", family) if family is not None and is_one else None
 
 
 def _cause(report: Report, death: Death | None) -> Message:
