@@ -28,7 +28,7 @@ _DONE = (
     rf"|(?i:\b{_THING}{_IS}{_OVER}\b)(?!.{{0,20}}\bepoch:? \d)"
     r"|(?i:^(?:finished|completed|done with|done|end of|ending) (?:the )?(?:fine-?tuning|training)\b)(?! warm|:)"
     r"|(?i:(?:^|[-:>|\]] )training\b(?!.*\bnot\b).{0,80}\b(?:completed|finished|done)\s*[.!]?$)"
-    r"|(?i:^\W{0,2}train(?:ing)?\W{0,3} done\b)"
+    r"|(?i:^\W{0,2}train(?:ing)?\W{0,3} (?:done|end(?:ed)?)\b)"
     # `Finish Training`, `---train finish---`
     r"|(?i:^\W*(?:finish|complete) (?:the )?(?:fine-?tuning|training)\W*$|(?:^|[-:>|\]])\W*train(?:ing)? finish\W*$)"
     r"|(?i:\] (?:finished|completed) training\b)"
@@ -42,7 +42,8 @@ _DONE = (
     r"|(?i:\bentra[iî]nement (?:\w+ )?(?:termin[ée]|achev[ée]|fini)\b|\btraining (?:ist )?(?:abgeschlossen|beendet)\b)"
 )
 _CLOSING = (
-    r"^\[DONE\](?:\s|$)|(?i:^[>*#=!\s-]{0,8}(?:all )?(?:done|finished|completed|complete)\s*[.!…]*$)"
+    r"^\[DONE\](?:\s|$)|(?i:^[>*#=!\s-]{0,60}(?:all )?(?:done|finished|completed|complete)\s*[.!…]*[*#=\s<-]{0,60}$)"
+    r"|^Exiting\s?\.*$|^Number of trials: \d+(?:/\d+)? \(\d+ TERMINATED\)"
     r"|(?i:^={2,} *(?:done|finished|end) *={2,}$)|^wandb: Run summary:|^Run summary:$"
     r"|\bProcess \d+ exits successfully\b|(?i:^(?:finished|completed|done) (?:in|after|at)\b.{0,40}\d)"
     r"|(?i:^(?:the )?(?:job|process|script|program) (?:has )?(?:finished|completed|exited|ended)"
@@ -67,7 +68,22 @@ _STOP_WORD = "topp"  # stopping, stopped
 # Most lines have none of these; each pattern is compiled only where one of its words is there.
 _DONE_WORDS = (
     *("one", "ONE", "omplete", "OMPLETE", "inish", "INISH", "exiting", "ended", "ENDED", " over", " OVER"),
-    *("nding ", "NDING ", "nd of ", "ND OF ", "succeeded", "SUCCEEDED", "stopped:", "run_stop", "onclu", "inaliz"),
+    *(
+        "nding ",
+        "NDING ",
+        "nd of ",
+        "ND OF ",
+        "n end",
+        "g end",
+        "N END",
+        "N End",
+        "succeeded",
+        "SUCCEEDED",
+        "stopped:",
+        "run_stop",
+        "onclu",
+        "inaliz",
+    ),
     *(
         "ermin",
         "chev",
@@ -93,6 +109,7 @@ _DONE_WORDS = (
 _CLOSING_WORDS = (
     *("one", "ONE", "omplete", "OMPLETE", "inished", "INISHED", "summary", "exits", "xit", "XIT", "inal", "INAL"),
     *("best", "Best", "END", "End", "ended", "=end", " end", "success", "raining t", "otal ", "OTAL T", "STOP"),
+    *("xiting", "TERMINATED"),
     *("est ", "esting", "est_", "EST ", "ESTING", "EST_", "aved ", "AVED "),
 )
 # Lines after which words of an end were those of a stage: the next epoch, another training.

@@ -6,13 +6,14 @@ from stepscope.core.lazy_pattern import LazyPattern
 from stepscope.lines.figures import parse_clock
 
 _NUMBER = r"(?P<n>\d[\d,]*(?:\.\d+)?)"
-_UNIT = r"\s*(?P<u>(?:seconds?|secs?|s|minutes?|mins?|min|m|hours?|hrs?|h|days?|d)\b|秒|分钟?|小时)"
+_UNIT = r"\s*\(?(?P<u>(?:seconds?|secs?|s|minutes?|mins?|min|m|hours?|hrs?|h|days?|d)\b|秒|分钟?|小时)"
 # `1 hours 5 mins 15 secs`, `2h 3m`
 _PIECE = r"\d+(?:\.\d+)?\s*(?:days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)\b"
 _WORDS = rf"(?P<w>{_PIECE}(?:(?:,| and|\s)\s*{_PIECE}){{1,3}})"
 _CLOCK = r"(?P<c>(?:\d+ days?, )?\d+:\d\d(?::\d\d)?(?:\.\d+)?)"
 _PHRASES = (
-    r"(?:[Tt]otal )?[Tt]raining (?:run)?time|[Tt]raining took"
+    r"(?:[Tt]otal (?:[a-z-]+ ){0,3})?[Tt]raining (?:run)?[Tt]ime|[Tt]raining took"
+    r"|[Tt]rain(?:ing)? end(?:ed)?\W{1,3}time"
     r"|[Tt]raining (?:was )?(?:finished|completed?|done) in"
     r"|[Tt]otal (?:elapsed|wall(?:[- ]clock)?|run)[ -]?time|[Tt]raining loop time"
     r"|(?:[Tt]otal )?[Tt]raining (?:finished|completed?|ended) after"
@@ -42,6 +43,8 @@ _PATTERNS = (
 WORDS = (
     "runtime",
     "raining time",
+    "raining Time",
+    " end",
     "raining took",
     "raining loop",
     " in ",

@@ -16,7 +16,8 @@ from stepscope.run.model import NO_TIME, EventTable
 KINDS = frozenset({"evaluation", "checkpoint", "gc", "data"})
 _MAX_EXCERPTS = 5_000
 _MAX_EXCERPT_CHARS = 1_000
-_NUMBERS, _SEGMENT, _DURATION = 7, 4, 5
+_NUMBERS, _LINE, _SEGMENT, _DURATION = 7, 1, 4, 5
+_BESIDE = 3  # lines between an evaluation's result and its time
 _TOOK = {"took_ms": "dur_ms", "took_s": "dur_s", "took_clock": "dur_clock"}
 
 
@@ -105,16 +106,29 @@ class EventStore:
         if len(self.excerpts) < _MAX_EXCERPTS:
             self.excerpts[line] = text[:_MAX_EXCERPT_CHARS]
 
-    def continue_last(self, kind: str, groups: Mapping[str, str | None], row: int) -> bool:
-        """Whether the line only goes on about the last event: further batches of it, or its result."""
-        if self._last != (kind, row) or not self._progress.is_open:
+    def continue_last(self, kind: str, groups: Mapping[str, str | None], row: int, line: int) -> bool:
+        """Whether the line only goes on about the last event: further batches of it, its result or its time."""
+        if self._last != (kind, row):
             return False
+        if not self._progress.is_open:
+            return kind == "evaluation" and self._complete_last(groups, line)
         if not groups.get("took_batch"):
             return took_ns(groups) is None
         took = self._progress.advance(groups)
         if took is None:
             return False
         self._numbers[len(self._numbers) - _NUMBERS + _DURATION] = took
+        return True
+
+    def _complete_last(self, groups: Mapping[str, str | None], line: int) -> bool:
+        """Whether of two lines right after each other one has the result of an evaluation, the other only its time."""
+        at = len(self._numbers) - _NUMBERS
+        took, loss = took_ns(groups), groups.get("val_loss")
+        if took is None or took < 0 or loss or groups.get("step") or line - self._numbers[at + _LINE] > _BESIDE:
+            return False
+        if self._numbers[at + _DURATION] != NO_TIME:
+            return False
+        self._numbers[at + _DURATION] = took
         return True
 
     def __len__(self) -> int:

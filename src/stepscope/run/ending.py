@@ -25,6 +25,8 @@ _ROUGH = 0.02
 # Of stops that come once in so many rows, one is the last thing in a log by chance as rarely.
 _RARE = 25
 _IS_KILLED = re.compile(rf"(?:^|\d\]?)(?:{'|'.join(map(re.escape, KILLED))})\s*$")
+# Printed once, when a training is over, also where fewer steps were taken than a header planned.
+_IS_OF_TRAINING = re.compile(r"train_runtime|(?i:total\b.*\btraining)")
 _DIGITS = re.compile(r"\d+(?:\.\d+)?")
 # Signals by which people and schedulers ask a program to end, and by which it is ended without being asked.
 _ASKED, _KILLED = {2, 3, 15}, {9}
@@ -188,7 +190,7 @@ def _closing_words(run: Run) -> _Words | None:
         if not _has_ended_nothing(run, notice):
             return _Words(notice.line, notice.text)
     for runtime in run.runtimes:
-        if short and runtime.name != "train_runtime":
+        if short and not _IS_OF_TRAINING.match(runtime.name):
             continue
         said_before = any(other.name == runtime.name and _is_middle(run, other.row) for other in run.runtimes)
         if runtime.row == len(run) > 0 and not said_before and runtime.name not in _SHELL_TOTALS:
