@@ -8,7 +8,9 @@ import pytest
 
 from stepscope.analysis.explain import explain
 from stepscope.formats._shared.tables import writer
+from stepscope.lines.closing import closing_words
 from stepscope.lines.match import behind_bar
+from stepscope.lines.runtimes import parse_runtime
 from stepscope.reading.log_reader import LogReader
 from stepscope.reading.reader import read
 
@@ -295,3 +297,55 @@ def test_a_starred_result_is_an_evaluation_whatever_its_figure():
     run = run_of(lines)
     assert run.format.name == "imagenet"
     assert run.events.kind == ("evaluation",) * 6
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("Time taken for training: 3.5 hours", 12_600.0),
+        ("Training ended in 3.5 hours", 12_600.0),
+        ("Total Train Time: 3:30:00", 12_600.0),
+        ("Execution time: 12600.0 seconds", 12_600.0),
+        ("Total time (s): 12600", 12_600.0),
+        ("Execution time of step 3: 4 seconds, loss 0.3", None),
+    ],
+)
+def test_a_total_has_many_names(text, seconds):
+    found = parse_runtime(text)
+    assert (None if found is None else found[1]) == seconds
+
+
+@pytest.mark.parametrize(
+    "text", ["train finished", "End training...", "Max iterations reached", "finish!!", "Early stop at epoch 34"]
+)
+def test_an_end_has_many_names(text):
+    assert closing_words(text) is not None
+
+
+def test_a_bracketed_heading_tells_how_many_epochs_there_are():
+    lines = []
+    for epoch in range(1, 7):
+        lines += [f"Epoch: [{epoch} | 40]"]
+        lines += [f"({n}/60) LR: 0.001 | Batch: 1.8{n % 7}s | Total: 1min | Loss: 0.{99 - n}" for n in range(1, 61, 10)]
+    assert run_of(lines).settings.count("max_steps") == 40 * 60
+
+
+def test_the_last_epoch_may_be_numbered_as_many_as_are_stated():
+    lines = [
+        f"2024-05-06 {epoch:02}:{n // 2:02}:00 epoch {epoch}/5 iter {n}/120 loss {1 / (n + 1):.4f}"
+        for epoch in range(6)
+        for n in range(0, 120, 10)
+    ]
+    assert run_of(lines).settings.count("max_steps") == 6 * 120 - 1
+
+
+def test_games_won_and_lost_at_an_even_rhythm_are_evaluations():
+    lines, now = [], dt.datetime(2024, 3, 1, 8)
+    for n in range(1, 301):
+        now += dt.timedelta(seconds=12 + n % 3)
+        lines += [f"{now:%Y-%m-%d %H:%M:%S}, batch i:{n}, episode_len:{20 + n % 9}", f"kl:0.01,loss:{5 - n / 100:.4f}"]
+        if n % 50 == 0:
+            now += dt.timedelta(seconds=400)
+            lines.append(f"num_playouts:1000, win: {n // 50}, lose: {10 - n // 50}, tie:0")
+    spent = {phase.phase: phase for phase in explain(run_of(lines)).ledger.phases}
+    assert spent["evaluation"].seconds == pytest.approx(5 * 400, rel=0.1)
