@@ -516,6 +516,7 @@ ORDER: list[tuple[str, list[str]]] = [
             "batch_cost: ",
         ],
     ),
+    ("paddlevideo", ["Already save the best model ", "batch_cost_sum: ", "train step:"]),
     ("peng_table", []),
     ("pyslowfast", ["\"_type\": \"", "train_iter\""]),
     ("ray_tune", ["_loss", "time_this_iter_s", "training_iteration", "\u2502 loss"]),
@@ -678,11 +679,12 @@ ORDER: list[tuple[str, list[str]]] = [
     (
         "imagenet_epochs",
         [
+            "* ",
             "=> loaded checkpoint '",
-            "Acc",
             "Epoch",
             "Namespace(",
-            "Prec",
+            "Result",
+            "Summary",
             "Test",
             "Val",
             "creating model",
@@ -721,11 +723,12 @@ ORDER: list[tuple[str, list[str]]] = [
     (
         "imagenet",
         [
+            "* ",
             "=> loaded checkpoint '",
-            "Acc",
             "Epoch",
             "Namespace(",
-            "Prec",
+            "Result",
+            "Summary",
             "Test",
             "Val",
             "creating model",

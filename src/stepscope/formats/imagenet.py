@@ -26,7 +26,9 @@ FORMAT = Format(
     url="https://github.com/pytorch/examples",
     lines=(
         step_line(_PLACE, _TIME, _DATA),
-        Line("evaluation", r" ?\* +(?:Acc|Prec)(?:uracy)?@1:? +[\d.]+", weak=True),  # as many others print it
+        # As many others print it, with other figures: `* MAE 9.18`, but not `* best MAE 9.17`.
+        Line("evaluation", r" ?\* +(?!(?i:best)\b)[A-Za-z]\w{1,15}(?:@\d)?:? +[\d.]+", weak=True),
+        Line("evaluation", r"(?:Validation|Test) (?:Summary|Results?)(?: Epoch: ?\[\d+\])?\s", weak=True),
         Line(
             "evaluation",
             r"(?:Test|Val(?:id(?:ation|ate)?)?)(?:: ?| )(?:\[\d+(?:/\d+)?\])?"
@@ -89,6 +91,9 @@ FORMAT = Format(
         ),
         Sample("* Acc@1 55.120 Acc@5 78.900", "evaluation"),
         Sample("* Prec@1 55.120 Prec@5 78.900", "evaluation"),
+        Sample("* MAE 9.184", "evaluation"),
+        Sample("* best MAE 9.175", None),
+        Sample("Validation Summary Epoch: [4]\tAverage WER 61.402\tAverage CER 31.110", "evaluation"),
         Sample("Namespace(arch='resnet18', batch_size=24, epochs=45, lr=0.01)", "fact", {"epochs": 45}),
         Sample("=> creating model 'resnet18'", "start"),
         Sample("=> loaded checkpoint 'checkpoint.pth.tar' (epoch 12)", "resume", {"path": "checkpoint.pth.tar"}),

@@ -16,7 +16,7 @@ from stepscope.columns.statistics import median
 from stepscope.core.message import Message, say
 from stepscope.core.redact import redact
 from stepscope.infer.bar_series import BarReading, BarSeries, shows_ends_only
-from stepscope.infer.drawn_bars import CLOCK, COUNT, SHARE, Bar, bar_pattern, bar_text
+from stepscope.infer.drawn_bars import CLOCK, COUNT, ENDLESS, SHARE, Bar, bar_pattern, bar_text, endless_pattern
 from stepscope.lines.format import Assumption, Clock, Format, Inferred, Layout, Line, Sample
 
 _NUMBER = re.compile(r"(?<![A-Za-z_])[-+]?(?:\d(?:[\d.,]*\d)?(?:[eE][-+]?\d+)?|nan|NaN|inf)")
@@ -222,8 +222,13 @@ def at_most(most: int) -> str:
 
 
 def _evaluation_pattern(series: BarSeries, *, is_full: bool = True) -> str:
-    """A bar of an evaluation that is full: its clock is how long the evaluation took. Or one that is not full yet."""
+    """A bar of an evaluation that is full: its clock is how long the evaluation took. Or one that is not full yet.
+
+    One that does not know when it is full says so by its last state.
+    """
     label = _label_pattern(series, None)
+    if series.runs[0][0].style == ENDLESS:
+        return rf"{label}\s*" + endless_pattern(rf"(?P<took_clock>{CLOCK})").replace("(?P<n>", "(?:")
     total = "|".join(str(total) for total in series.totals)
     start = rf"{label}\s*" if label else r"^"
     full = rf"(?P<full>{total})/(?P=full)(?!\d)"

@@ -73,6 +73,7 @@ _STYLES = {
         has_share=False,
     ),
 }
+ENDLESS = "endless"  # the style of a bar without a total
 SHARE = r"\d{1,3}(?:\.\d{1,2})?"
 _MAX_CHARS = 1500
 _MAX_LABEL = 240
@@ -144,6 +145,40 @@ def parse_bar(line: str, number: int = 0) -> Bar | None:
             leading=_shape(label.strip())[1],
         )
     return None
+
+
+def find_endless(lines: Sequence[str]) -> list[Bar]:
+    """Every line of a bar with a label that counts without knowing how far: `Validating: 136it [00:03, 46.04it/s]`."""
+    pattern = re.compile(rf"(?P<label>[^|%\[]{{1,{_MAX_LABEL}}}?)\s*{endless_pattern(rf'(?P<elapsed>{CLOCK})')}")
+    drawn = []
+    for number, line in enumerate(lines):
+        found = pattern.match(line.strip()[:_MAX_CHARS]) if "it [" in line else None
+        if found is None or found["label"][-1].isdecimal():
+            continue
+        skeleton, leading = _shape(found["label"].strip())
+        drawn.append(
+            Bar(
+                number=number,
+                style=ENDLESS,
+                label=found["label"].strip(),
+                share=0,
+                n=int(found["n"]),
+                total=0,
+                elapsed_s=parse_clock(found["elapsed"]) or 0.0,
+                left_s=None,
+                unit="it",
+                post="",
+                is_short=False,
+                skeleton=skeleton,
+                leading=leading,
+            )
+        )
+    return drawn
+
+
+def endless_pattern(clock: str) -> str:
+    """The pattern of a bar without a total behind its label."""
+    return rf"(?P<n>\d+)it \[{clock}, +{_ANY_RATE}"
 
 
 def bar_pattern(style: str, *, share: str, count: str, clock: str) -> str:

@@ -18,6 +18,7 @@ from stepscope.infer.patterns import copy_fields, literal, write_pattern
 from stepscope.infer.two_totals import validation_line
 from stepscope.lines.format import Line, LineKind, Sample
 
+_BESIDE = 3  # lines between an evaluation's result and its time
 _SAVE = re.compile(
     r"(?i)(?<![a-z-])(?:sav(?:e[ds]?|ing)|wr(?:ote|iting)|dump(?:ed|ing)|stor(?:ed|ing))(?![a-z])"
     r"|^\W*(?:\w+\W+)?(?:checkpoint\w*|ckpt\w*|snapshot\w*)(?![a-z])"
@@ -42,8 +43,11 @@ _BARE_TIME = re.compile(
 _SOME = 0.7  # of the steps: lines that come after more of them say something about each step
 _RESULTS = re.compile(
     r"(?i)(?<![a-z])(?:acc@\d?|prec@\d?|m?ap@|m?ap(?![a-z])|m?iou|top-?(?=\d)|bleu|rouge\w*|psnr|ssim|auc|f1|wer|cer|fid"
-    r"|exact.?match|success.?rate|hits@|ndcg\w*|recall@)"
+    r"|exact.?match|success.?rate|hits@|ndcg\w*|recall@|tpr@)"
 )
+# `win: 3, lose: 7, tie: 0`
+_WON = re.compile(r"(?i)(?<![a-z])(?:wins?|won)(?=\W)")
+_LOST = re.compile(r"(?i)(?<![a-z])los(?:es?|t|ses)(?=\W)")
 _TRAINING_SET = re.compile(r"(?i)(?<![a-z])(?:train\w*|batch)(?![a-z])")
 _RARELY, _LEAST_RHYTHM, _LEAST_OF_RESULT = 0.5, 2, 3
 _NEARLY = 0.99
@@ -178,20 +182,35 @@ def _by_results(kinds: Sequence[Kind], rows: Sequence[int], counter: Counter) ->
     """`* Acc@1 71.2 Acc@5 90.1`: no word of an evaluation, but figures that only one gives, at an even rhythm."""
     for kind in kinds:
         numbers = [number for number in kind.numbers if number >= rows[0]]
-        if not _RESULTS.search(kind.words) or _TRAINING_SET.search(kind.words) or _SAVE.search(kind.words):
+        if not _is_result(kind.words) or _TRAINING_SET.search(kind.words) or _SAVE.search(kind.words):
             continue
-        gaps = gaps_of(numbers, rows)
+        gaps = sorted(set(gaps_of(numbers, rows)))
         is_rare = len(gaps) <= _RARELY * len(rows) + 1
         if counter.counts_epochs or (
             is_rare and (_at_a_rhythm(gaps, rows, counter) or _come_with_saves(gaps, kinds, rows))
         ):
-            at = next(index for index, text in enumerate(kind.shape.texts) if _RESULTS.search(text))
-            words = kind.shape.texts[at]
-            if at == 0 and len(re.findall(r"[A-Za-z]", words)) >= _LEAST_OF_RESULT:
-                line = Line("evaluation", literal(words, at_start=True).removesuffix(r"\s*") + r"(?![A-Za-z])")
-                if line.regex.match(kind.entries[0].text) is not None:
-                    return StopLines(line, numbers, Sample(kind.entries[0].text, "evaluation"))
+            line = _result_line(kind)
+            if line is not None and line.regex.match(kind.entries[0].text) is not None:
+                return StopLines(line, numbers, Sample(kind.entries[0].text, "evaluation"))
     return None
+
+
+def _is_result(words: str) -> bool:
+    """Whether words name a figure that only an evaluation has, or the games that were won and lost in one."""
+    return _RESULTS.search(words) is not None or (_WON.search(words) is not None and _LOST.search(words) is not None)
+
+
+def _result_line(kind: Kind) -> Line | None:
+    """A line by its words up to the first figure of an evaluation; None where they are too short to go by."""
+    shape = kind.shape
+    where = next((at for at, text in enumerate(shape.texts) if _RESULTS.search(text) or _WON.search(text)), None)
+    if where is None or where > _MAX_FIELDS_BEFORE:
+        return None
+    words = "".join(shape.texts[: where + 1]).strip()
+    if len(re.findall(r"[A-Za-z]", words)) < _LEAST_OF_RESULT and not words.endswith((":", "=")):
+        return None
+    own = literal(shape.texts[where], at_start=not where).removesuffix(r"\s*")
+    return Line("evaluation", copy_fields(shape, where, {}) + own + r"(?![A-Za-z])")
 
 
 def _at_a_rhythm(gaps: Sequence[int], rows: Sequence[int], counter: Counter) -> bool:
@@ -281,7 +300,7 @@ def _progress(shape: LineParts) -> dict[int, str]:
 def _is_duration(shape: LineParts, index: int) -> bool:
     field = shape.fields[index]
     words = set(re.split(r"[^a-z]+", field.key))
-    is_time = words & {"took", "in", "time", "elapsed", "cost", "takes", "duration"}
+    is_time = words & {"took", "in", "time", "elapsed", "cost", "takes", "duration", "total", "used", "spent"}
     if words & {"eta", "remaining", "left"} or shape.texts[index] == "(":
         return False
     return bool(is_time) and (field.kind in {"clock", "words"} or field.unit in _SECONDS)
