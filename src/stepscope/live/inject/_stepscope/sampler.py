@@ -1,8 +1,8 @@
 """What no hook sees, by looking at the program's own functions from a thread beside it, some 70 times a second.
 
 A hand-written program waits for its disk inside `save_checkpoint`, evaluates in `validate` without `eval()`, draws its
-batches in `get_batch` or in a generator. Whether one of these is on the stack of the thread that trains is known within some
-milliseconds. Only the program's own code counts: what a framework does is hooked. A function that trains is no
+batches in `get_batch` or in a generator. Whether one of these is on the stack of the thread that trains is known within
+some milliseconds. Only the program's own code counts: what a framework does is hooked. A function that trains is no
 evaluation, whatever its name, and what happens in most steps is part of them.
 """
 
