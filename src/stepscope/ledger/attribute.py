@@ -255,6 +255,8 @@ def _reconcile_with_stamps(work: Attribution, *, has_silent: bool) -> bool:
         if outside.doubt_s:
             work.books[outside.phase].doubt("before evaluation", outside.doubt_s, 0.0)
             work.books["evaluation"].doubt("before evaluation", 0.0, outside.doubt_s)
+        if outside.less_s:
+            work.books[outside.phase].doubt("steps before", outside.less_s, 0.0)
         if outside.open_s > tick:
             work.books["evaluation"].either(outside.open_s)
             work.books["checkpoint"].either(outside.open_s)

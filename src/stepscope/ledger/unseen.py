@@ -37,14 +37,30 @@ def with_unseen(ledger: Ledger, run: Run) -> Ledger:
         if low_s < _STEADY * step.seconds:
             phases["step"] = step._replace(low_s=low_s)
             most_s += step.seconds - low_s
+    shared_s = _beside_evaluations_s(run, phases) if "checkpoint" in missing else 0.0
+    if shared_s:
+        own = phases["evaluation"]
+        phases["evaluation"] = own._replace(low_s=max(0.0, own.low_s - shared_s))
+        most_s += shared_s
     most_s += sum(_in_rows_s(ledger, phase) for phase in ("warmup", "gap"))
     if most_s < _LEAST_SHARE * ledger.wall_s:
         return ledger
     for phase in missing:
         phases[phase] = PhaseTotal(
-            phase=phase, seconds=0.0, low_s=0.0, high_s=most_s, basis="assumed", ns=0, num=0, share=0.0
+            phase=phase, seconds=0.0, low_s=0.0, high_s=min(most_s, ledger.wall_s), basis="assumed", ns=0, num=0, share=0.0
         )
     return ledger._replace(phases=tuple(phases[phase] for phase in ORDER if phase in phases))
+
+
+def _beside_evaluations_s(run: Run, phases: dict[Phase, PhaseTotal]) -> float:
+    """What checkpoints may have of the seconds between the printed times of rows whose lines have the evaluations'
+    results: nothing shows where the one ends and the other begins. Seldom more than half.
+    """
+    stops = [stop for stop in run.stops if stop.evaluated and not stop.evaluation_inside]
+    lines = set(run.steps.line.tolist())
+    if run.clock.is_wall or not stops or any(stop.evaluation_took_s is not None for stop in stops):
+        return 0.0
+    return _seconds(phases, "evaluation") / 2 if all(stop.line in lines for stop in stops) else 0.0
 
 
 def _seconds(phases: dict[Phase, PhaseTotal], phase: Phase) -> float:
