@@ -264,6 +264,17 @@ def test_a_rehearsal_leaves_the_run_as_it_was(sequences):
     assert all(weight.grad is None for weight in model.parameters())
 
 
+def test_a_rehearsal_puts_back_the_random_numbers_of_a_gpu(monkeypatch):
+    """Dropout draws from the device's own generator there."""
+    place, drawn, put_back = torch.device("cuda"), torch.arange(3, dtype=torch.uint8), []
+    make = torch.zeros
+    monkeypatch.setattr(torch, "zeros", lambda *shape, **named: make(*shape, **{**named, "device": None}))
+    monkeypatch.setattr(torch.cuda, "get_rng_state", lambda _: drawn)
+    monkeypatch.setattr(torch.cuda, "set_rng_state", lambda state, _: put_back.append(state))
+    rehearse(GPT(ModelArgs(1, 1, 8, 16, False, 24, 0.5)), build(TINY), place, torch.enable_grad, None)
+    assert torch.equal(put_back[0], drawn)
+
+
 def test_an_evaluation_alone_makes_no_optimizer(trained, monkeypatch):
     trained(max_iters=10)
     monkeypatch.setattr(state, "make_optimizers", lambda *_: pytest.fail("2 times the weights for nothing"))

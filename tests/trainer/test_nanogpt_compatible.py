@@ -67,7 +67,8 @@ def test_a_config_with_the_settings_of_a_stock_one_runs(cli, checkout, name):
 @pytest.mark.parametrize("line", ["learing_rate = 3", "Batch_size = 4", "eval_itres = 2"])
 def test_a_misspelt_setting_in_a_config_is_an_error_with_a_suggestion(cli, checkout, line):
     (checkout / "c.py").write_text(f"batch_size = 2\n{line}\n")
-    code, _, err = cli("train", "c.py", *TINY_FLAGS, "--lang=en")
+    # With an end: where the slip goes unnoticed, the run fails the test instead of training for ever.
+    code, _, err = cli("train", "c.py", *TINY_FLAGS, *TINY_SHAPE, "--max_iters=1", "--lang=en")
     assert code == 1
     assert "train-misspelt" in err
     assert {"learing_rate": "learning_rate", "Batch_size": "batch_size"}.get(line.split()[0], "eval_iters") in err
