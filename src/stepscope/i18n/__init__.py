@@ -6,6 +6,7 @@ import copy
 import datetime as dt
 import decimal
 import locale as system_locale
+import math
 import os
 import re
 from functools import cache
@@ -160,7 +161,10 @@ class Language:
 
     def money(self, amount: Money) -> str:
         """An amount with its currency, in cents where that is not far too exact."""
-        number = self.number(amount.value, 2 if abs(amount.value) < 1000 else 0)
+        size = abs(amount.value)
+        # Of less than a cent, two digits that are not 0.
+        digits = 0 if size >= 1000 else 2 if size >= 0.01 or not size else min(6, 1 - math.floor(math.log10(size)))
+        number = self.number(amount.value, digits)
         if not amount.currency:
             return number
         return (
@@ -201,7 +205,11 @@ class Language:
             return f"≤{self._blank}{self._joined(last)}"
         if len(first) == len(last) == 1 and first[0][2] == last[0][2]:
             return f"{self.number(first[0][0], first[0][1])}–{self._glue}{self._joined(last)}"
-        return f"{self._joined(first)} – {self._joined(last)}"
+        return self.between(self._joined(first), self._joined(last))
+
+    def between(self, low: str, high: str) -> str:
+        """A range of two texts; no line of a page ends behind its dash."""
+        return f"{low} –{self._blank}{high}"
 
     def clock(self, moment: dt.datetime, near: dt.datetime | None = None) -> str:
         """A clock time on 24 hours; with the date when that is not the day of `near`."""

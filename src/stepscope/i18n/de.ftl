@@ -1799,6 +1799,7 @@ fleet-nothing-timed = { $count ->
 fleet-rests-on = In keiner Log-Zeile zu sehen: { $unexplained } der Zeit. Zählt jeder Lauf gleich viel, ist der Goodput { $runs }.
 fleet-lost = Verloren: { $amount }, am meisten durch: { $cause }, { $most }.
 fleet-first = Als Erstes: { $what }. Das hätte { $amount } gespart.
+fleet-then = Danach: { $what }.
 fleet-counted = { $count ->
     [one] Von { $of } Läufen zählt der eine, dessen GPU-Zahl bekannt ist.
    *[other] Von { $of } Läufen zählen die { $count }, deren GPU-Zahl bekannt ist.
@@ -1863,6 +1864,7 @@ fleet-cause-spread = { $count ->
 }
 fleet-would-save = { $what }; hätte { $amount } gespart
 fleet-beyond = Davon brachten { $amount } keinen nennenswerten Gewinn an Genauigkeit.
+fleet-tradeoff = Mit weniger Checkpoints geht mehr verloren, wenn ein Lauf abbricht; bisher waren es { $amount }.
 fleet-most-in = am meisten in { $run }: { $amount }
 fleet-regression-commit = { $config }: seit Commit { $since } dauert eine Iteration { $share } länger{ $range }: { $before } → { $after }, das meiste davon in: { $phase }. { $count ->
     [one] Seitdem kostete ein Lauf { $amount } mehr als vorher.

@@ -1807,6 +1807,7 @@ fleet-nothing-timed = { $count ->
 fleet-rests-on = { $unexplained } of the time shows in no line of a log. Each run counted once, goodput is { $runs }.
 fleet-lost = Lost: { $amount }, most of it to { $cause }: { $most }.
 fleet-first = Fix first: { $what }. That would have saved { $amount }.
+fleet-then = Then: { $what }.
 fleet-counted = { $count ->
     [one] Of { $of } runs, the one whose number of GPUs is known is counted.
    *[other] Of { $of } runs, the { $count } whose number of GPUs is known are counted.
@@ -1871,6 +1872,7 @@ fleet-cause-spread = { $count ->
 }
 fleet-would-save = { $what }; would have saved { $amount }
 fleet-beyond = Of this, { $amount } bought no precision worth having.
+fleet-tradeoff = Fewer checkpoints lose more when a run dies, which has cost { $amount } so far.
 fleet-most-in = most in { $run }: { $amount }
 fleet-regression-commit = { $config }: since commit { $since } an iteration takes { $share } longer{ $range }: { $before } → { $after }, most of it in { $phase }. { $count ->
     [one] One run since,

@@ -1805,6 +1805,7 @@ fleet-nothing-timed = { $count ->
 fleet-rests-on = El { $unexplained } del tiempo no aparece en ninguna línea de los logs. Si cada ejecución cuenta una vez, el goodput es del { $runs }.
 fleet-lost = Perdido: { $amount }. Causa principal: { $cause }, { $most }.
 fleet-first = Lo primero que conviene hacer: { $what }. Eso habría ahorrado { $amount }.
+fleet-then = Después: { $what }.
 fleet-counted = { $count ->
     [one] De { $of } ejecuciones se cuenta la única cuyo número de GPU se conoce.
    *[other] De { $of } ejecuciones se cuentan las { $count } cuyo número de GPU se conoce.
@@ -1869,6 +1870,7 @@ fleet-cause-spread = { $count ->
 }
 fleet-would-save = { $what }; habría ahorrado { $amount }
 fleet-beyond = Parte que no aportó ninguna precisión útil: { $amount }.
+fleet-tradeoff = Con menos checkpoints se pierde más cuando una ejecución falla; hasta ahora eso costó { $amount }.
 fleet-most-in = lo que más, en { $run }: { $amount }
 fleet-regression-commit = { $config }: desde el commit { $since } una iteración tarda un { $share } más{ $range }: { $before } → { $after }, sobre todo en { $phase }. { $count ->
     [one] Una ejecución desde entonces,

@@ -1800,6 +1800,7 @@ fleet-nothing-timed = { $count ->
 fleet-rests-on = { $unexplained } du temps n’apparaît dans aucune ligne des logs. Si chaque exécution compte une fois, le goodput est de { $runs }.
 fleet-lost = Perdu : { $amount }, surtout : { $cause }, { $most }.
 fleet-first = À corriger d’abord : { $what }. Cela aurait économisé { $amount }.
+fleet-then = Ensuite : { $what }.
 fleet-counted = { $count ->
     [one] Sur { $of } exécutions, seule compte celle dont le nombre de GPU est connu.
    *[other] Sur { $of } exécutions, seules comptent les { $count } dont le nombre de GPU est connu.
@@ -1864,6 +1865,7 @@ fleet-cause-spread = { $count ->
 }
 fleet-would-save = { $what } ; aurait économisé { $amount }
 fleet-beyond = Sur ce total, { $amount } sans gain de précision utile.
+fleet-tradeoff = Avec moins de checkpoints, une exécution qui plante perd davantage ; jusqu’ici, cela a coûté { $amount }.
 fleet-most-in = surtout dans { $run } : { $amount }
 fleet-regression-commit = { $config } : depuis le commit { $since }, une itération prend { $share } de plus{ $range } : { $before } → { $after }, surtout : { $phase }. { $count ->
     [one] Une exécution depuis,
