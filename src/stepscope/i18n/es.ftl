@@ -1794,6 +1794,7 @@ fleet-nothing-timed = { $count ->
    *[other] { $count } ejecuciones, y ningún log contiene tiempos.
   }
 fleet-rests-on = El { $unexplained } del tiempo no aparece en ninguna línea de los logs. Si cada ejecución cuenta una vez, el goodput es del { $runs }.
+fleet-each-once = Si cada ejecución cuenta una vez, el goodput es del { $runs }.
 fleet-lost = Perdido: { $amount }. Causa principal: { $cause }, { $most }.
 fleet-first = Lo primero que conviene hacer: { $what }. Eso habría ahorrado { $amount }.
 fleet-counted = { $count ->

@@ -1789,6 +1789,7 @@ fleet-nothing-timed = { $count ->
    *[other] { $count } exécutions, dont aucun log ne contient de temps.
   }
 fleet-rests-on = { $unexplained } du temps n’apparaît dans aucune ligne des logs. Si chaque exécution compte une fois, le goodput est de { $runs }.
+fleet-each-once = Si chaque exécution compte une fois, le goodput est de { $runs }.
 fleet-lost = Perdu : { $amount }, surtout : { $cause }, { $most }.
 fleet-first = À corriger d’abord : { $what }. Cela aurait économisé { $amount }.
 fleet-counted = { $count ->

@@ -11,8 +11,8 @@ from stepscope.i18n import Language
 from stepscope.ledger.accounts import ORDER
 
 Row = tuple[str, ...]
-# What is both a smaller share than 0.1 % and less than 0.01 hours is not worth a row.
-_LEAST_SHARE, _LEAST_S = 0.0005, 18.0
+# What is both a smaller share than 0.1 % and less than 0.1 hours is not worth a row.
+_LEAST_SHARE, _LEAST_S = 0.0005, 360.0
 _WORTH_SAYING = 0.05  # of what a cause cost
 
 
@@ -86,7 +86,11 @@ def headline(report: FleetReport, language: Language) -> list[str]:
         key = f"fleet-remedy-{first.name}" if first.kind == "cause" else f"fleet-fix-{first.kind}"
         what = language.text(key, name=redact(first.name, 40))
         lines.append(language.text("fleet-first", what=what, amount=with_unit(first.saves, report, language)))
-    lines.append(language.text("fleet-rests-on", unexplained=Share(good.unexplained), runs=Share(good.by_runs)))
+    runs = Share(good.by_runs)
+    if good.unexplained < _LEAST_SHARE:
+        lines.append(language.text("fleet-each-once", runs=runs))
+    else:
+        lines.append(language.text("fleet-rests-on", unexplained=Share(good.unexplained), runs=runs))
     if counts.counted < counts.timed:
         lines.append(language.text("fleet-counted", count=counts.counted, of=counts.timed))
     training = report.training
