@@ -1797,6 +1797,7 @@ fleet-nothing-timed = { $count ->
    *[other] { $count } Läufe, und kein Log enthält Zeiten.
   }
 fleet-rests-on = In keiner Log-Zeile zu sehen: { $unexplained } der Zeit. Zählt jeder Lauf gleich viel, ist der Goodput { $runs }.
+fleet-each-once = Zählt jeder Lauf gleich viel, ist der Goodput { $runs }.
 fleet-lost = Verloren: { $amount }, am meisten durch: { $cause }, { $most }.
 fleet-first = Als Erstes: { $what }. Das hätte { $amount } gespart.
 fleet-then = Danach: { $what }.

@@ -1805,6 +1805,7 @@ fleet-nothing-timed = { $count ->
    *[other] { $count } runs, and no log holds times.
   }
 fleet-rests-on = { $unexplained } of the time shows in no line of a log. Each run counted once, goodput is { $runs }.
+fleet-each-once = Each run counted once, goodput is { $runs }.
 fleet-lost = Lost: { $amount }, most of it to { $cause }: { $most }.
 fleet-first = Fix first: { $what }. That would have saved { $amount }.
 fleet-then = Then: { $what }.

@@ -1514,7 +1514,7 @@ summary-lost = { $count ->
   }
 summary-lost-all = El log no muestra ningún checkpoint: si no lo hay, se ha perdido todo ({ $wall })
 summary-for-times = Para tener tiempos, lánzalo así: stepscope run -- python train.py
-summary-teach = Para ver o enseñar qué significan estas líneas: stepscope formats try LOG --suggest
+summary-teach = Para saber qué significan estas líneas: stepscope formats try LOG --suggest
 summary-nothing-lost = No se ha perdido tiempo de entrenamiento: no se hizo ninguna iteración
 summary-left = Tiempo restante: { $left }{ $range }
 summary-left-done = Tiempo restante: { $left }{ $range } · fin: { $time }
@@ -1803,6 +1803,7 @@ fleet-nothing-timed = { $count ->
    *[other] { $count } ejecuciones, y ningún log contiene tiempos.
   }
 fleet-rests-on = El { $unexplained } del tiempo no aparece en ninguna línea de los logs. Si cada ejecución cuenta una vez, el goodput es del { $runs }.
+fleet-each-once = Si cada ejecución cuenta una vez, el goodput es del { $runs }.
 fleet-lost = Perdido: { $amount }. Causa principal: { $cause }, { $most }.
 fleet-first = Lo primero que conviene hacer: { $what }. Eso habría ahorrado { $amount }.
 fleet-then = Después: { $what }.

@@ -1509,7 +1509,7 @@ summary-lost = { $count ->
   }
 summary-lost-all = Le log ne montre aucun checkpoint : s’il n’y en a pas, tout est perdu ({ $wall })
 summary-for-times = Pour avoir des temps, lancez : stepscope run -- python train.py
-summary-teach = Pour voir ou indiquer le sens de ces lignes : stepscope formats try LOG --suggest
+summary-teach = Pour connaître le sens de ces lignes : stepscope formats try LOG --suggest
 summary-nothing-lost = Aucun temps d’entraînement perdu : aucune itération n’a été faite
 summary-left = Temps restant : { $left }{ $range }
 summary-left-done = Temps restant : { $left }{ $range } · fin : { $time }
@@ -1798,6 +1798,7 @@ fleet-nothing-timed = { $count ->
    *[other] { $count } exécutions, dont aucun log ne contient de temps.
   }
 fleet-rests-on = { $unexplained } du temps n’apparaît dans aucune ligne des logs. Si chaque exécution compte une fois, le goodput est de { $runs }.
+fleet-each-once = Si chaque exécution compte une fois, le goodput est de { $runs }.
 fleet-lost = Perdu : { $amount }, surtout : { $cause }, { $most }.
 fleet-first = À corriger d’abord : { $what }. Cela aurait économisé { $amount }.
 fleet-then = Ensuite : { $what }.

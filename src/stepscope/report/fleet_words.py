@@ -23,8 +23,8 @@ from stepscope.i18n import Language
 from stepscope.ledger.accounts import ORDER
 
 Row = tuple[str, ...]
-# What is both a smaller share than 0.1 % and less than 0.01 hours is not worth a row.
-_LEAST_SHARE, _LEAST_S = 0.0005, 18.0
+# What is both a smaller share than 0.1 % and less than 0.1 hours is not worth a row.
+_LEAST_SHARE, _LEAST_S = 0.0005, 360.0
 _WORTH_SAYING = 0.05  # of what a cause cost
 _MOST_NEXT = 2  # beside the first
 # What a run's death costs grows as checkpoints become fewer.
@@ -103,7 +103,11 @@ def headline(report: FleetReport, language: Language) -> list[str]:
         then = [f"{_what(one, language)} ({without_money(one.saves, language)})" for one in others]
         if then:
             lines[-1] += " " + language.text("fleet-then", what=language.joined(then))
-    lines.append(language.text("fleet-rests-on", unexplained=Share(good.unexplained), runs=Share(good.by_runs)))
+    runs = Share(good.by_runs)
+    if good.unexplained < _LEAST_SHARE:
+        lines.append(language.text("fleet-each-once", runs=runs))
+    else:
+        lines.append(language.text("fleet-rests-on", unexplained=Share(good.unexplained), runs=runs))
     if counts.counted < counts.timed:
         lines.append(language.text("fleet-counted", count=counts.counted, of=counts.timed))
     training = report.training

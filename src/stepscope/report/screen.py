@@ -34,6 +34,7 @@ _MOST_GROUPS = 4
 _MOST_CHANGES = 3
 _MOST_ALARMS = 3
 _MOST_LINES = 2
+_MOST_LINES_OF_TOP = 3  # of each of the first three, which are the answer
 _MOST_LINES_OF_COMMAND = 4  # a command that is cut cannot be pasted
 _MUCH_UNREAD = 0.1  # of the lines
 _LEAST_SHARE = 0.0005  # of the time
@@ -103,11 +104,12 @@ class _Screen:
     def top(self) -> list[Text]:
         """The doubt in one line, where there is one, and the answer in three."""
         doubt = eta_doubt(self.report, self.language)
-        found = self._wrapped(capital(doubt), "bold red") if doubt is not None else []
+        most = _MOST_LINES_OF_TOP
+        found = self._wrapped(capital(doubt), "bold red", most=most) if doubt is not None else []
         first, *others = head(self.report, self.language, self.width)
         found.append(first)
         for text in others:
-            found += self._wrapped(text.plain, str(text.style))
+            found += self._wrapped(text.plain, str(text.style), most=most)
         return found
 
     def blocks(self) -> list[_Block]:
