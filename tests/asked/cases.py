@@ -149,4 +149,6 @@ CASES = (
     Case("147", "A time as 0:00:1.120", None, 39870, says=(r"1\.12 s",), never=(FINISHED, r"takes \d\d\.\d s")),
     Case("148", "A time of ten steps or of one", None, 240, says=(r"226 ms or 2\.26 s",), never=(FINISHED, r"takes 310 ms")),
     Case("149", "rsl_rl: one iteration, with its ETA", 33.99, None, None, (49_000, 51_000), says=(r"(?i)according to the trainer",), never=(FINISHED, r"^Took")),
+    Case("150", "A bar whose rate is far from its mean", 0.26, 2400, 30000, (7_000, 66_000), says=(r"(?i)between 2 h and 18 h 15 min|differ by a factor of 9\.\d",), never=(FINISHED,)),
+    Case("151", "ESPnet: one line after the start of an epoch", 0.583, None, None, (7_500, 8_000), says=(r"(?i)according to the trainer",), never=(FINISHED, r"(?i)prints no times")),
 )  # fmt: skip

@@ -231,6 +231,7 @@ skipped-few = { $count ->
 finish-last-event = Das letzte Ereignis im Log ist „{ $phase }“ (Zeile { $line }); danach wird keine Iteration mehr ausgegeben.
 rough-bar = Noch etwa { $duration } bis zum Ende dieses Fortschrittsbalkens, der vielleicht nur eine von mehreren Epochen umfasst.
 rough-few = Noch etwa { $duration } bei diesem Tempo{ $range }: eine grobe Schätzung aus sehr wenigen Zeilen.
+rough-two = Noch zwischen { $low } und { $high }: Die mittlere Geschwindigkeit des Fortschrittsbalkens und seine letzte Rate unterscheiden sich um den Faktor { $factor }.
 rough-first = Noch etwa { $duration }, wenn alle Iterationen so lange dauern wie diese erste{ $range }. Sie enthält das Warm-up, daher ist die Schätzung grob.
 finish-none = Keine Endzeit: { $reason }
 finish-none-rough = Noch keine genauere Schätzung: { $reason }

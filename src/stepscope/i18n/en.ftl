@@ -233,6 +233,7 @@ skipped-few = { $count ->
 finish-last-event = The last event in the log is “{ $phase }” (line { $line }); no iteration is printed after it.
 rough-bar = About { $duration } left on this progress bar, which may cover only one of several epochs.
 rough-few = About { $duration } left at this speed{ $range }: a rough estimate from very few lines.
+rough-two = Between { $low } and { $high } left: the progress bar’s mean speed and its latest rate differ by a factor of { $factor }.
 rough-first = About { $duration } left if every iteration took as long as this first one{ $range }. It includes start-up, so the estimate is rough.
 finish-none = No finish time: { $reason }
 finish-none-rough = No better estimate yet: { $reason }

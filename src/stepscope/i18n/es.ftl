@@ -231,6 +231,7 @@ skipped-few = { $count ->
 finish-last-event = Lo último que muestra el log es «{ $phase }» (línea { $line }); después no se imprime ninguna iteración.
 rough-bar = Tiempo restante aproximado de esta barra de progreso, que puede ser la de una sola época entre varias: { $duration }.
 rough-few = Tiempo restante aproximado a esta velocidad: { $duration }{ $range }. Son muy pocas líneas para una estimación mejor.
+rough-two = Quedan entre { $low } y { $high }: la velocidad media de la barra de progreso y su último ritmo difieren en un factor de { $factor }.
 rough-first = Tiempo restante aproximado si todas las iteraciones tardan como esta primera: { $duration }{ $range }. Incluye el calentamiento, así que la estimación es poco precisa.
 finish-none = Sin hora de fin: { $reason }
 finish-none-rough = Aún no hay una estimación mejor: { $reason }

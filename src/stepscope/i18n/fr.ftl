@@ -231,6 +231,7 @@ skipped-few = { $count ->
 finish-last-event = Le dernier événement du log est « { $phase } » (ligne { $line }) ; aucune itération n’est affichée ensuite.
 rough-bar = Temps restant sur cette barre de progression, qui ne couvre peut-être qu’une époque parmi d’autres : environ { $duration }.
 rough-few = Temps restant à cette vitesse : environ { $duration }{ $range }. C’est une estimation grossière, sur très peu de lignes.
+rough-two = Il reste entre { $low } et { $high } : la vitesse moyenne de la barre de progression et son dernier débit diffèrent d’un facteur { $factor }.
 rough-first = Temps restant si toutes les itérations durent autant que cette première : environ { $duration }{ $range }. Elle comprend le préchauffage, l’estimation est donc grossière.
 finish-none = Pas d’heure de fin : { $reason }
 finish-none-rough = Pas encore d’estimation plus fiable : { $reason }

@@ -13,7 +13,7 @@ from stepscope.core.lazy_pattern import LazyPattern
 from stepscope.lines.figures import parse_clock
 
 _CLOCK = r"(?:\d+ days?,? )?\d+:\d\d(?::\d\d)?"
-_WORDED = r"(?:\d+(?:\.\d+)?\s?(?:d|h|m|min|s)\b,?\s*){1,4}"
+_WORDED = r"(?:\d+(?:\.\d+)?\s?(?:d|h|m|min|s|days?|hours?|minutes?|seconds?)\b,?\s*(?:and\s+)?){1,4}"
 _LEFT = tuple(
     LazyPattern(pattern, re.IGNORECASE)
     for pattern in (

@@ -28,6 +28,11 @@ _EPOCHS = frozenset(
 )
 
 
+# `Namespace(..., epoch=100, ...)`: the arguments, as argparse shows them
+_ARGUMENTS = LazyPattern(r"\bNamespace\(")
+_ARGUMENT = LazyPattern(r"[(\s](?P<name>[A-Za-z]\w*)=(?P<value>\d{1,12})(?=[,)])")
+
+
 # `Training for 10 iterations`
 _SPOKEN = LazyPattern(
     r"(?i)\b(?:train|run|test|go|benchmark)\w*\b.{0,30}?\bfor (?P<num>\d{1,15}) (?P<what>iterations|steps|epochs)\b"
@@ -49,17 +54,24 @@ def asked_for(lines: list[str]) -> Asked:
         if spoken is not None:
             is_epochs = spoken["what"].lower() == "epochs"
             found = Asked(epochs=int(spoken["num"])) if is_epochs else Asked(steps=int(spoken["num"]))
+        if _ARGUMENTS.search(line) is not None:
+            found = _asked({own["name"].lower(): int(own["value"]) for own in _ARGUMENT.finditer(line)}) or found
+            continue
         if ("-" not in line and "=" not in line) or _LAUNCH.search(line) is None:
             continue
         options = {
             (option["name"] or option["key"]).lower().replace("-", "_"): int(option["value"].replace("_", ""))
             for option in _OPTION.finditer(line)
         }
-        steps = next((value for name, value in options.items() if name in _STEPS), None)
-        epochs = next((value for name, value in options.items() if name in _EPOCHS), None)
-        if steps or epochs:
-            found = Asked(steps, epochs)
+        found = _asked(options) or found
     return found
+
+
+def _asked(options: dict[str, int]) -> Asked | None:
+    """What named values ask for; None where none of them says how long."""
+    steps = next((value for name, value in options.items() if name in _STEPS), None)
+    epochs = next((value for name, value in options.items() if name in _EPOCHS), None)
+    return Asked(steps, epochs) if steps or epochs else None
 
 
 def _joined(lines: list[str]) -> Iterator[str]:

@@ -32,7 +32,7 @@ from stepscope.source.lines import LineSplitter
 MOST_BYTES = 1 << 16
 _MOST_ROWS = 2000
 # Chainer writes a row of a table and, below it, a bar of four lines with these words.
-_BELOW = 4
+_BELOW, _ABOVE = 4, 20
 # A mean over fewer steps is that of the start.
 _ENOUGH_STEPS = 50
 _LEAST_TO_COMPARE = 2
@@ -73,6 +73,12 @@ def _counts_epochs(run: Run) -> bool:
     return any(found and "epoch" in before[-40:].lower() for before, found, _ in heads)
 
 
+def _left_around(texts: list[str], line: int) -> Left | None:
+    """The time left of the whole training on a line of its own, right below the last step's or above it."""
+    above = (left_in(text) for text in reversed(texts[max(0, line - _ABOVE) : line - 1]) if _WHOLE_LEFT in text)
+    return _left_below(texts[line : line + _BELOW]) or next(above, None)
+
+
 def _left_below(texts: list[str]) -> Left | None:
     """The time left of the whole training, where the last step's line is only the first of several."""
     return next((left_in(text) for text in texts if _WHOLE_LEFT in text or text.lstrip().startswith(_OWN_LINE)), None)
@@ -83,7 +89,7 @@ def _asides(texts: list[str], lines: Ints) -> Asides:
     rates = [rate_in(text) for text in own]
     units = {rate.unit for rate in rates if rate is not None}
     means, parts = _means(own), tuple(parts_in(text) for text in own)
-    left = left_in(own[-2] if _is_cut(own) else own[-1]) or _left_below(texts[int(lines[-1]) : int(lines[-1]) + _BELOW])
+    left = left_in(own[-2] if _is_cut(own) else own[-1]) or _left_around(texts, int(lines[-1]))
     return Asides(
         left_s=left.seconds if left is not None else None,
         is_left_of_bar=left is not None and left.is_bar,

@@ -171,7 +171,10 @@ def _with_first_figure(dur: Ints, span: Ints, figure: Ints, step: Ints, first_st
     if not len(span) or span[0] or figure[0] == NO_TIME:
         return dur, span
     usual = int(median(span[1:][span[1:] > 0])) if (span[1:] > 0).any() else 1
-    dur[0], span[0] = figure[0], max(1, min(int(step[0]) - first_step + 1, usual))
+    known = (span[1:] > 0) & (figure[1:] != NO_TIME) & (figure[1:] > 0)
+    # By its own timestamps each row may take more or less than it prints: that of an update of several batches.
+    ratio = float(median(dur[1:][known] / figure[1:][known])) if known.any() else 1.0
+    dur[0], span[0] = round(int(figure[0]) * ratio), max(1, min(int(step[0]) - first_step + 1, usual))
     return dur, span
 
 
