@@ -138,7 +138,10 @@ def test_a_line_of_another_process_that_comes_late_sets_no_clock():
     lines = ["2025-05-01 08:00:00,000 loss function: policy gradient", "  0%|          | 0/9000 [00:00<?, ?it/s]"]
     for n in range(1, 41):
         at, left = f"{n * 60 // 3600}:{n % 60:02}:00", "149:00:00"
-        lines += [f"Training: {n // 90:3}%|          | {n}/9000 [{at}<{left}, 60.00s/it]", f"step {n} loss: {3 - n / 50}"]
+        lines += [
+            f"Training: {n // 90:3}%|          | {n}/9000 [{at}<{left}, 60.00s/it]",
+            f"step {n} loss: {3 - n / 50}",
+        ]
         if n == 20:
             lines.append("2025-05-01 08:20:04,500 worker 0: Saved model to out/step_20")
         if n == 22:

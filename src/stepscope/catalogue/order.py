@@ -732,4 +732,5 @@ ORDER: list[tuple[str, list[str]]] = [
         ],
     ),
     ("hf_trainer_dicts", [""]),
+    ("hf_trainer_saves", [""]),
 ]
