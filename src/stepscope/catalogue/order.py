@@ -598,6 +598,16 @@ ORDER: list[tuple[str, list[str]]] = [
         ],
     ),
     (
+        "tinker_cookbook",
+        [
+            "Step ",
+            "Will train on ",
+            "\u2502 time/run_evals ",
+            "\u2502 time/save_checkpoint ",
+            "\u2502 time/total ",
+        ],
+    ),
+    (
         "torchreid",
         [
             "##### Evaluating ",
