@@ -354,3 +354,46 @@ def test_a_bar_of_texts_without_a_label_is_not_the_training_behind_it():
     run = run_of(lines)
     assert run.steps.step.tolist() == list(range(1, 61))
     assert run.steps.dur_ns[1:].tolist() == [7 * 10**9] * 59
+
+
+def example_script(*, every=50, steps=500, with_losses=False):
+    """A script of 2019 on a machine without a terminal: a logger, checkpoints, and dicts only if asked for."""
+
+    def stamp(step):
+        return (
+            f"05/09/2022 {9 + step * 20 // 3600:02}:{step * 20 // 60 % 60:02}:{step * 20 % 60:02} - INFO - __main__ - "
+        )
+
+    lines = [stamp(0) + "***** Running training *****", stamp(0) + "  Num Epochs = 2"]
+    lines.append(stamp(0) + f"  Total optimization steps = {steps + 10}")
+    for step in range(every, steps + 1, every):
+        if with_losses:
+            epoch = step * 2 / (steps + 10)
+            lines.append(
+                stamp(step) + f"{{'loss': {3 - step / 400:.3f}, 'learning_rate': 1e-05, 'epoch': {epoch:.2f}}}"
+            )
+        lines.append(stamp(step) + f"  Saving model checkpoint to out/checkpoint-{step}")
+    return [*lines, stamp(steps + 10) + f" global_step = {steps + 10}, average loss = 0.5131"]
+
+
+def test_checkpoints_are_the_steps_of_a_script_that_prints_nothing_else():
+    report = report_of(example_script())
+    assert report.run.format.name == "hf_trainer_saves"
+    assert report.run.steps.step[-1] == 510
+    assert report.ledger.step.typical_s == pytest.approx(20)
+    assert report.ledger.wall_s == pytest.approx(510 * 20, rel=0.01)
+
+
+def test_losses_printed_as_often_as_checkpoints_are_kept():
+    report = report_of(example_script(with_losses=True))
+    assert report.run.steps.step[-1] == 510
+    assert report.run.steps.loss[0] == pytest.approx(2.75)  # printed before the checkpoint of its own step
+    assert report.ledger.step.typical_s == pytest.approx(20)
+
+
+def test_losses_printed_more_often_than_checkpoints_are_the_rows():
+    lines = example_script(every=10, with_losses=True)
+    lines = [line for line in lines if "checkpoint-" not in line or line.endswith("00")]
+    report = report_of(lines)
+    assert report.run.format.name != "hf_trainer_saves"
+    assert len(report.run.steps.step) == 50

@@ -245,3 +245,12 @@ def test_a_column_of_totals_is_one_only_while_it_is_ahead_of_the_steps():
     assert planned.settings.get("max_steps").value in {89, 90}
     counted = run_of(table("epoch,total_steps,elapsed", *((i, i - 1, 3 * i) for i in range(1, 9))))
     assert counted.settings.get("max_steps") is None
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_the_share_done_says_how_many_steps_there_will_be(first):
+    rows = [{"step": first + i, "loss": 2.5, "step_sec": 4.0, "progress/done_frac": (i + 1) / 40} for i in range(12)]
+    run = run_of(objects(*rows))
+    assert run.settings.count("max_steps") == 39 + first  # its last step
+    uneven = [{**row, "progress/done_frac": row["progress/done_frac"] ** 2} for row in rows]
+    assert run_of(objects(*uneven)).settings.count("max_steps") is None

@@ -600,6 +600,16 @@ ORDER: list[tuple[str, list[str]]] = [
         ],
     ),
     (
+        "tinker_cookbook",
+        [
+            "Step ",
+            "Will train on ",
+            "\u2502 time/run_evals ",
+            "\u2502 time/save_checkpoint ",
+            "\u2502 time/total ",
+        ],
+    ),
+    (
         "torchreid",
         [
             "##### Evaluating ",
@@ -736,4 +746,5 @@ ORDER: list[tuple[str, list[str]]] = [
         ],
     ),
     ("hf_trainer_dicts", [""]),
+    ("hf_trainer_saves", [""]),
 ]

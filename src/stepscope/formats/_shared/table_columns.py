@@ -18,6 +18,11 @@ from stepscope.lines.figures import parse_clock
 Kind = Literal["stamp", "elapsed", "duration", "untimed"]
 Row = Mapping[str, object]
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 # What trainers call the step, the surest name first. An epoch counts as a step only where there is nothing else,
 # and W&B's own counter only where the trainer logs none: it counts calls, not steps.
 _STEPS = (
@@ -32,6 +37,8 @@ _STEPS = (
 _LEFT = frozenset(
     ("eta", "eta_s", "eta_sec", "eta_seconds", "time_left", "time_remaining", "remaining_time", "remaining")
 )
+_SHARES = _words("done_frac frac_done done_fraction fraction_done")
+_LEAST_SHARES, _SAME_TOTAL = 3, 0.005
 _TOTALS = ("max_steps", "max_iters", "max_iterations", "total_steps", "total_iters", "total_iterations")
 _UNITS = {
     **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1.0),
@@ -41,10 +48,6 @@ _UNITS = {
     **dict.fromkeys(("min", "mins", "minutes"), 60.0),
     **dict.fromkeys(("h", "hr", "hrs", "hours"), 3600.0),
 }
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
 
 
 _STAMPS = _words("timestamp _timestamp ts datetime date_time unix_time unixtime time_unix logged_at created_at")
@@ -104,6 +107,7 @@ class Columns(NamedTuple):
     evaluations: tuple[str, ...] = ()
     losses: tuple[str, ...] = ()
     val_losses: tuple[str, ...] = ()
+    num_steps: int | None = None  # by the share of the training that is done on each row
 
     def with_metrics(self, names: Iterable[str]) -> Columns:
         """The same columns, with the metrics among `names`."""
@@ -132,11 +136,26 @@ def find_columns(names: Sequence[str], rows: Sequence[Row]) -> Columns | None:
         by_kind.setdefault(clock.kind, clock)
     stamp, duration = by_kind.get("stamp"), by_kind.get("duration")
     total = next((plain[name] for name in _TOTALS if name in plain and _bounds(plain[name], step, rows)), None)
+    num_steps = None if total is not None else _by_share(plain, step, rows)
     # The time of each step next to moments says most; otherwise the clock that leaves nothing out comes first.
     best = duration if stamp and duration else stamp or by_kind.get("elapsed") or duration
     if stamp and duration and _began_earlier(by_kind.get("elapsed"), duration, rows):
         best = by_kind["elapsed"]
-    return Columns(best.kind if best else "untimed", step, best, stamp, total)
+    return Columns(best.kind if best else "untimed", step, best, stamp, total, num_steps=num_steps)
+
+
+def _by_share(plain: Mapping[str, str], step: str, rows: Sequence[Row]) -> int | None:
+    """How many steps there will be, where each row says which share of them is done: the rows agree, or it is none."""
+    name = next((plain[known] for known in plain if known.rpartition("/")[2] in _SHARES), None)
+    known = [] if name is None else [(to_number(row.get(step)), to_number(row.get(name))) for row in rows]
+    pairs = [(at, share) for at, share in known if at is not None and share is not None and 0 < share <= 1]
+    if len(pairs) < _LEAST_SHARES or pairs[0][1] >= pairs[-1][1]:
+        return None
+    for first in (1, 0):  # steps that count from 0, or from 1
+        totals = [(at + first) / share for at, share in pairs]
+        if max(totals) - min(totals) <= _SAME_TOTAL * max(totals):
+            return round(totals[-1])
+    return None
 
 
 def _bounds(name: str, step: str, rows: Sequence[Row]) -> bool:
