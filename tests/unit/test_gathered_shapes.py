@@ -349,3 +349,8 @@ def test_games_won_and_lost_at_an_even_rhythm_are_evaluations():
             lines.append(f"num_playouts:1000, win: {n // 50}, lose: {10 - n // 50}, tie:0")
     spent = {phase.phase: phase for phase in explain(run_of(lines)).ledger.phases}
     assert spent["evaluation"].seconds == pytest.approx(5 * 400, rel=0.1)
+
+
+def test_an_end_is_one_also_where_the_next_sentence_names_the_validation():
+    assert closing_words("Training finished. Best checkpoint: 57. Best validation bleu: 0.21") == "done"
+    assert closing_words("Training of epoch 3 finished, validation follows") != "done"

@@ -21,7 +21,10 @@ _PHRASES = (
     r"|(?:[Tt]otal )?[Tt]raining (?:finished|completed?|ended) after"
     r"|总(?:训练)?(?:时间|耗时|用时|时长)|训练总?(?:时间|耗时|用时|时长)|Время обучения|Общее время(?: обучения)?"
 )
-_TOTAL = r"Total (?:time|duration)(?: taken| elapsed| spent| used)?|(?:Overall|Execution|Running) time|(?:Finished|Completed|Done) in"
+_TOTAL = (
+    r"Total (?:time|duration)(?: taken| elapsed| spent| used)?|(?:Overall|Execution|Running) time"
+    r"|(?:Finished|Completed|Done) in"
+)
 _PATTERNS = (
     LazyPattern(rf"['\"]?(?P<name>train_runtime)['\"]?\s*[:=]\s*['\"]?(?:{_CLOCK}|(?P<s>\d+(?:\.\d+)?))"),
     LazyPattern(
