@@ -349,3 +349,22 @@ def test_games_won_and_lost_at_an_even_rhythm_are_evaluations():
             lines.append(f"num_playouts:1000, win: {n // 50}, lose: {10 - n // 50}, tie:0")
     spent = {phase.phase: phase for phase in explain(run_of(lines)).ledger.phases}
     assert spent["evaluation"].seconds == pytest.approx(5 * 400, rel=0.1)
+
+
+def test_an_end_is_one_also_where_the_next_sentence_names_the_validation():
+    assert closing_words("Training finished. Best checkpoint: 57. Best validation bleu: 0.21") == "done"
+    assert closing_words("Training of epoch 3 finished, validation follows") != "done"
+
+
+def test_a_training_bar_may_have_no_total_either():
+    lines = []
+    for epoch in range(1, 7):
+        lines += [
+            f"Epoch {epoch}: {n}it [00:{n // 10:02}, 10.0it/s, loss={9 / (n + 10):.4f}]" for n in range(0, 501, 25)
+        ]
+        lines += [f"Validating: {n}it [00:0{n // 10}, 10.0it/s]" for n in range(0, 80, 10)]
+        lines += [f"epoch {epoch} val acc 0.8{epoch}"]
+    ledger = explain(run_of(lines)).ledger
+    spent = {phase.phase: phase.seconds for phase in ledger.phases}
+    assert ledger.step.typical_s == pytest.approx(0.1, rel=0.05)
+    assert spent["evaluation"] == pytest.approx(6 * 7, rel=0.05)

@@ -534,6 +534,7 @@ ORDER: list[tuple[str, list[str]]] = [
     ("rvc", ["====> Epoch: ", "Loaded checkpoint '", "Saving model and optimizer state at epoch "]),
     ("sb3_progress", []),
     ("sb3_table", ["TimeElapsed", "TimestepsSoFar", "fps ", "loss ", "time_elapsed", "timesteps"]),
+    ("sockeye", [" Updates/sec=", "Checkpoint [", "max_updates="]),
     ("ssd_pytorch", [" || Loss:", "Saving state, iter:", "imer: ", "test epoch:"]),
     ("stepscope_spans", []),
     (

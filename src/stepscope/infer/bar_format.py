@@ -206,6 +206,8 @@ def _step_pattern(series: BarSeries, epoch: EpochOfLabel | None, batches: int | 
     style = series.runs[0][0].style
     clock = rf"(?P<elapsed_clock>{CLOCK})"
     start = rf"{label}\s*" if label else r"^"
+    if style == ENDLESS:
+        return start + endless_pattern(rf"(?P<{n}>{whole})", clock) + _LOSS
     return start + bar_pattern(style, share=SHARE, count=count, clock=clock) + (_LOSS if style in _WITH_LOSS else "")
 
 
@@ -228,7 +230,7 @@ def _evaluation_pattern(series: BarSeries, *, is_full: bool = True) -> str:
     """
     label = _label_pattern(series, None)
     if series.runs[0][0].style == ENDLESS:
-        return rf"{label}\s*" + endless_pattern(rf"(?P<took_clock>{CLOCK})").replace("(?P<n>", "(?:")
+        return rf"{label}\s*" + endless_pattern(r"\d+", rf"(?P<took_clock>{CLOCK})")
     total = "|".join(str(total) for total in series.totals)
     start = rf"{label}\s*" if label else r"^"
     full = rf"(?P<full>{total})/(?P=full)(?!\d)"

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from stepscope.infer.drawn_bars import Bar, find_endless
+from stepscope.infer.drawn_bars import ENDLESS, Bar, find_endless
 from stepscope.infer.series_words import Role, has_loss, is_batch, role_of
 
 # How sure it is that a series is the training's: it has a loss, its label says so, losses are printed between its
@@ -115,7 +115,7 @@ def read_bars(bars: Sequence[Bar], lines: Sequence[str]) -> BarReading | None:
     same = [one for one in candidates if one.skeleton == best.skeleton and (one is best or _alternates(one, best))]
     best = _with_other_totals(max(same, key=lambda one: max(one.totals)), candidates)
     others = [one for one in judged if not set(one.totals) & set(best.totals) or one.skeleton != best.skeleton]
-    endless = find_endless(lines)
+    endless = [] if bars[0].style == ENDLESS else find_endless(lines)
     others += [one for one in (_sort(endless) if endless else ()) if one.role == "evaluation"]
     evaluations = [one for one in others if _is_evaluation(one, best)]
     return BarReading(best, sorted(evaluations, key=lambda one: -one.seconds)[:_MAX_EVALUATIONS])

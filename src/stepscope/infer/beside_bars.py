@@ -17,7 +17,8 @@ from stepscope.infer.counter import Counter
 from stepscope.infer.drawn_bars import ENDLESS
 from stepscope.infer.kinds import SortedKinds
 from stepscope.infer.line_parts import LineParts
-from stepscope.infer.stop_lines import StopLines, find_checkpoints, find_evaluation, find_result, gaps_of
+from stepscope.infer.result_lines import StopLines, gaps_of
+from stepscope.infer.stop_lines import find_checkpoints, find_evaluation, find_result
 from stepscope.lines.format import Assumption, Format
 
 # Bars of evaluations that are drawn to their ends this many times as often as lines say what came out, or more.

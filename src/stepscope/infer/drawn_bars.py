@@ -149,7 +149,8 @@ def parse_bar(line: str, number: int = 0) -> Bar | None:
 
 def find_endless(lines: Sequence[str]) -> list[Bar]:
     """Every line of a bar with a label that counts without knowing how far: `Validating: 136it [00:03, 46.04it/s]`."""
-    pattern = re.compile(rf"(?P<label>[^|%\[]{{1,{_MAX_LABEL}}}?)\s*{endless_pattern(rf'(?P<elapsed>{CLOCK})')}")
+    drawing = endless_pattern(r"(?P<n>\d+)", rf"(?P<elapsed>{CLOCK})")
+    pattern = re.compile(rf"(?P<label>[^|%\[]{{1,{_MAX_LABEL}}}?)\s*{drawing}{_POST}")
     drawn = []
     for number, line in enumerate(lines):
         found = pattern.match(line.strip()[:_MAX_CHARS]) if "it [" in line else None
@@ -167,7 +168,7 @@ def find_endless(lines: Sequence[str]) -> list[Bar]:
                 elapsed_s=parse_clock(found["elapsed"]) or 0.0,
                 left_s=None,
                 unit="it",
-                post="",
+                post=found["post"],
                 is_short=False,
                 skeleton=skeleton,
                 leading=leading,
@@ -176,9 +177,9 @@ def find_endless(lines: Sequence[str]) -> list[Bar]:
     return drawn
 
 
-def endless_pattern(clock: str) -> str:
-    """The pattern of a bar without a total behind its label."""
-    return rf"(?P<n>\d+)it \[{clock}, +{_ANY_RATE}"
+def endless_pattern(count: str, clock: str) -> str:
+    """The pattern of a bar without a total behind its label, with patterns for its two figures."""
+    return rf"{count}it \[{clock}, +{_ANY_RATE}"
 
 
 def bar_pattern(style: str, *, share: str, count: str, clock: str) -> str:
@@ -188,6 +189,8 @@ def bar_pattern(style: str, *, share: str, count: str, clock: str) -> str:
 
 def bar_text(bar: Bar, clock: str) -> str:
     """A bar of that style with those figures, as a line that patterns can be tried on."""
+    if bar.style == ENDLESS:
+        return f"{bar.label} {bar.n}it [{clock}, 1.00it/s{bar.post}]"
     count = f"{bar.n}/{bar.total or _NO_TOTAL}"
     drawn = _filled(_STYLES[bar.style].example, share=str(bar.share), count=count, clock=clock, post=bar.post)
     return f"{bar.label} {drawn}".strip()

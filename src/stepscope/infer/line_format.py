@@ -18,8 +18,9 @@ from stepscope.infer.find_counter import find_counter
 from stepscope.infer.kinds import EVALUATION, MAX_KINDS, SeenLine, SortedKinds
 from stepscope.infer.line_parts import Field
 from stepscope.infer.patterns import common_fields, has_key, write_pattern
+from stepscope.infer.result_lines import StopLines, gaps_of
 from stepscope.infer.step_rows import StepLines
-from stepscope.infer.stop_lines import StopLines, Stops, gaps_of
+from stepscope.infer.stop_lines import Stops
 from stepscope.infer.time_figures import COST, Floats, Meaning
 from stepscope.infer.two_totals import with_total
 from stepscope.lines.figures import MEAN_RATE

@@ -152,11 +152,17 @@ def closing_words(text: str) -> Closing | None:
     """Whether a line, of the format or not, says that training is over, or that it stops early by design."""
     if any(map(text.__contains__, _STOP_WORDS)) and _compile(_EARLY_STOP).search(text) is not None:
         return "early_stop"
-    if any(map(text.__contains__, _DONE_WORDS)) and _compile(_DONE).search(text) is not None:
-        return None if _compile(_STAGE).search(text) is not None else "done"
-    if any(map(text.__contains__, _CLOSING_WORDS)) and _compile(_CLOSING).search(text) is not None:
-        return None if _compile(_STAGE).search(text) is not None else "closing"
+    if any(map(text.__contains__, _DONE_WORDS)) and (found := _compile(_DONE).search(text)) is not None:
+        return None if _is_of_stage(text, found.end()) else "done"
+    if any(map(text.__contains__, _CLOSING_WORDS)) and (found := _compile(_CLOSING).search(text)) is not None:
+        return None if _is_of_stage(text, found.end()) else "closing"
     return None
+
+
+def _is_of_stage(text: str, end: int) -> bool:
+    """Whether the sentence with the words of an end, which is over after them, speaks of a stage or an epoch."""
+    stop = text.find(". ", end)
+    return _compile(_STAGE).search(text if stop < 0 else text[:stop]) is not None
 
 
 def goes_on(text: str) -> bool:
