@@ -260,6 +260,7 @@ def _reconcile_with_stamps(work: Attribution, *, has_silent: bool) -> bool:
         if outside.open_s > tick:
             work.books["evaluation"].either(outside.open_s)
             work.books["checkpoint"].either(outside.open_s)
+    _doubt_whole_seconds(work)
     rest = work.stamps.wall_s - work.books.seconds
     if rest > tick:
         work.books["unlogged"].add(rest, "measured", sd=tick)
@@ -270,6 +271,18 @@ def _reconcile_with_stamps(work: Attribution, *, has_silent: bool) -> bool:
         work.books["step"].add(rest, "inferred", num=0)
         work.books["step"].doubt("stamps", -rest, -rest)
     return True
+
+
+def _doubt_whole_seconds(work: Attribution) -> None:
+    """Times that are printed in whole seconds are cut off as often as rounded: the rest of the second is the row's.
+
+    Where the arrivals show what passed between two rows, it is in an evaluation's account so far, as likely as not.
+    """
+    run = work.run
+    if run.is_recorded and run.tick_ns and not run.clock.is_wall and not run.clock.is_running:
+        most_s = int((run.steps.span > 0).sum()) * run.tick_ns / NS
+        work.books["step"].doubt("whole seconds", 0.0, most_s)
+        work.books["evaluation"].doubt("whole seconds", min(most_s, work.books["evaluation"].seconds), 0.0)
 
 
 def _add_printed_outside(work: Attribution) -> None:

@@ -165,7 +165,7 @@ def _silent_before(
         first_step = run.format.layout.first_step
         ends_at = -(-(before - first_step + 1) // epoch) * epoch + first_step - 1
         return (ends_at - before, 0) if before <= ends_at < after else (None, 0)
-    if after - before <= int(run.steps.span[last]) and stated == before:
+    if stated == before and (run.is_recorded or after - before <= int(run.steps.span[last])):
         return 0, 0
     if not run.is_recorded or any(stop.is_numbered for stop in stops):
         return None, 0

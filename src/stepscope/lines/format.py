@@ -347,6 +347,14 @@ class Format:
     inferred: Inferred | None = None
 
     @cached_property
+    def counts_epochs(self) -> bool:
+        """Whether the steps of an inferred format are epochs: the word is right before their number."""
+        if self.inferred is None:
+            return self.layout.lines_end_epochs
+        heads = [line.pattern.partition("(?P<step>") for line in self.lines if line.kind in {"step", "fact"}]
+        return any(found and "epoch" in before[-40:].lower() for before, found, _ in heads)
+
+    @cached_property
     def sieve(self) -> Sieve:
         """Which of the lines may match a text."""
         is_known = self.line_words is not None and len(self.line_words) == len(self.lines)

@@ -58,19 +58,10 @@ def _with_total(run: Run, asked: Asked, epochs: int | None) -> Settings:
         return settings
     total, each, epochs = asked.steps, settings.count("steps_per_epoch"), asked.epochs or epochs
     if total is None and epochs:
-        total = epochs if _counts_epochs(run) else epochs * each if each else None
+        total = epochs if run.format.inferred is not None and run.format.counts_epochs else epochs * each if each else None
     if total is None or total < int(run.steps.step[-1]):
         return settings
     return settings.with_layer({"max_steps": total}, "log")
-
-
-def _counts_epochs(run: Run) -> bool:
-    """Whether the steps of an inferred format are epochs: the word is right before their number."""
-    fmt = run.format
-    if fmt.inferred is None:
-        return False
-    heads = [line.pattern.partition("(?P<step>") for line in fmt.lines if line.kind in {"step", "fact"}]
-    return any(found and "epoch" in before[-40:].lower() for before, found, _ in heads)
 
 
 def _left_around(texts: list[str], line: int) -> Left | None:

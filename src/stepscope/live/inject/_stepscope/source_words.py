@@ -35,6 +35,7 @@ _ABOUT = re.compile(
     r"|log|plot|update|on|from|resume|restore|find|get|latest|read|path|name|dir|list|delete|remove)$"
 )
 _OUTPUT = re.compile(r"(sampl(e|es|ing)|generat(e|ion)|visuali[sz]e|plot|draw|render|preview)$")
+_ENVIRONMENT = re.compile(r"env(s|ironment|ironments)?\.step$")
 _NO_GRADIENTS = ("no_grad", "inference_mode")
 # Of writers of any object, those with which models are written.
 _PICKLES = ("pickle", "cloudpickle", "dill", "joblib")
@@ -128,7 +129,7 @@ def _enclosing(node: ast.AST, line: int) -> Iterator[ast.AST]:
 def _said(node: ast.AST, line: int, *, conditions: bool) -> str | None:
     if isinstance(node, (ast.With, ast.AsyncWith)):
         text = " ".join(ast.unparse(item.context_expr) for item in node.items)
-        found = _kind_of(text) or ("evaluation" if _is_without_gradients(text) and _has_loop(node) else None)
+        found = _kind_of(text) or ("evaluation" if _is_without_gradients(text) and _tries(node) else None)
         return found or ("checkpoint" if _has_saved(node, line) else None)
     if isinstance(node, (ast.For, ast.AsyncFor)) and _is_in(node.body, line):
         return "evaluation" if _evaluates(node) else None
@@ -136,7 +137,7 @@ def _said(node: ast.AST, line: int, *, conditions: bool) -> str | None:
         return _kind_of(ast.unparse(node.test))
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         text = " ".join(ast.unparse(decorator) for decorator in node.decorator_list)
-        return "evaluation" if _is_without_gradients(text) and _has_loop(node) else None
+        return "evaluation" if _is_without_gradients(text) and _tries(node) else None
     return None
 
 
@@ -183,6 +184,11 @@ def _calls(node: ast.AST) -> Iterator[ast.Call]:
 def _has_loop(node: ast.AST) -> bool:
     """Over batches: a single action or a step of an average takes no loop."""
     return any(isinstance(child, _LOOPS) for child in ast.walk(node))
+
+
+def _tries(node: ast.AST) -> bool:
+    """Whether what has no gradients goes over batches, and does not act in an environment to learn from that."""
+    return _has_loop(node) and not any(_ENVIRONMENT.search(ast.unparse(call.func)) for call in _calls(node))
 
 
 def _has_remainder(test: ast.expr) -> bool:

@@ -15,6 +15,8 @@ from typing import Any
 from _stepscope.session import Session, is_wrapped, marked
 from _stepscope.spans import now_ns
 
+# A start of a loader that is shorter than this is not worth a record.
+_LEAST_NS = 1_000_000
 _RETRIES_EVERY = 16
 # Another optimizer is the training's once it stepped this often without the first.
 _TAKES_OVER = 3
@@ -218,6 +220,17 @@ def hook_loader(session: Session, module: Any) -> None:
         return batch
 
     iterator.__next__ = marked(fetch)
+    start = module.DataLoader.__iter__
+
+    @functools.wraps(start)
+    def begin(self: Any) -> Any:
+        began = now_ns()
+        batches = start(self)
+        if self.num_workers and session.is_main() and now_ns() - began >= _LEAST_NS:
+            session.spans.end("data", began, now_ns())  # its workers have started
+        return batches
+
+    module.DataLoader.__iter__ = marked(begin)
 
 
 def hook_compile(session: Session, module: Any) -> None:
