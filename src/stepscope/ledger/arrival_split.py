@@ -62,7 +62,7 @@ def split_row(
         return None
     save_s = _until_its_line(run, row, stop, before, level_s) if ends_save else None
     if not stop.evaluated:
-        save_s = _since_the_line_before(run, row, stop, before, level_s, excess) if save_s is None else save_s
+        save_s = excess - _before_the_line_before(run, row, stop, before, level_s) if save_s is None else save_s
         save_s = min(save_s, excess)
         return ArrivalSplit(0.0, save_s, excess - save_s) if stop.saved else None
     evaluated = stop.evaluation_took_s
@@ -107,17 +107,14 @@ def _until_its_line(run: Run, row: int, stop: Stop, before: int | None, level_s:
     return since_s if stop.begin_ns is None else min(since_s, (stop.save_ns - stop.begin_ns) / NS)
 
 
-def _since_the_line_before(
-    run: Run, row: int, stop: Stop, before: int | None, level_s: float, excess_s: float
-) -> float:
-    """What of the excess a checkpoint may be: what passed before the line that is printed right before its own is none.
+def _before_the_line_before(run: Run, row: int, stop: Stop, before: int | None, level_s: float) -> float:
+    """Seconds that passed before the line right before a checkpoint's own: they are none of it.
 
     That is something else's line: a result, a warning.
     """
     if stop.begin_ns is None or before is None:
-        return excess_s
-    passed_s = (stop.begin_ns - int(run.steps.t_ns[row - 1])) / NS - before * level_s
-    return excess_s - max(0.0, passed_s)
+        return 0.0
+    return max(0.0, (stop.begin_ns - int(run.steps.t_ns[row - 1])) / NS - before * level_s)
 
 
 class SaveLines(NamedTuple):

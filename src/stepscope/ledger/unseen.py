@@ -52,7 +52,14 @@ def with_unseen(ledger: Ledger, run: Run) -> Ledger:
         return _with_phases(ledger, phases)
     for phase in missing:
         phases[phase] = PhaseTotal(
-            phase=phase, seconds=0.0, low_s=0.0, high_s=min(most_s, ledger.wall_s), basis="assumed", ns=0, num=0, share=0.0
+            phase=phase,
+            seconds=0.0,
+            low_s=0.0,
+            high_s=min(most_s, ledger.wall_s),
+            basis="assumed",
+            ns=0,
+            num=0,
+            share=0.0,
         )
     return _with_phases(ledger, phases)
 

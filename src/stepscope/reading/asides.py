@@ -58,7 +58,9 @@ def _with_total(run: Run, asked: Asked, epochs: int | None) -> Settings:
         return settings
     total, each, epochs = asked.steps, settings.count("steps_per_epoch"), asked.epochs or epochs
     if total is None and epochs:
-        total = epochs if run.format.inferred is not None and run.format.counts_epochs else epochs * each if each else None
+        total = (
+            epochs if run.format.inferred is not None and run.format.counts_epochs else epochs * each if each else None
+        )
     if total is None or total < int(run.steps.step[-1]):
         return settings
     return settings.with_layer({"max_steps": total}, "log")
