@@ -10,6 +10,7 @@ from stepscope.analysis.report import Report
 from stepscope.core.message import Seconds
 from stepscope.forecast.finish import Forecast, NoForecast
 from stepscope.ledger.phases import PhaseTotal, Price
+from stepscope.report.wording.summary import DEAD, leading_alarm, summary
 
 # A typical price may be this many times the mean of what was booked, which one odd stop can raise further.
 _FACTOR = 2.5
@@ -34,7 +35,22 @@ def breaches(report: Report) -> list[str]:
         *_findings(report),
         *_lost_work(report),
         *_speed(report),
+        *_answer(report),
     ]
+
+
+def _answer(report: Report) -> Iterator[str]:
+    """The third of the three lines names the largest cost, and calls nothing fine that nothing timed."""
+    if report.state.value in DEAD or leading_alarm(report) is not None:
+        return
+    key = summary(report)[-1].key
+    untimed = [total.phase for total in report.ledger.phases if total.is_unpriced and total.num]
+    if key == "summary-healthy" and {"evaluation", "checkpoint"} & set(untimed):
+        yield f"nothing to fix, though nothing times {untimed}"
+    outside = report.ledger.seconds("unlogged")
+    largest = max((one.seconds for one in report.findings), default=0.0)
+    if key.startswith("cost-") and outside > largest and outside > _LEAST_SHARE * report.ledger.wall_s:
+        yield f"the largest cost is said to be {largest} s, and {outside} s are in no line"
 
 
 def _ledger(report: Report) -> Iterator[str]:
