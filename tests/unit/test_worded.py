@@ -76,12 +76,27 @@ def test_the_time_of_an_interval_is_told_from_that_of_a_step(tmp_path):
         ["64 bytes from 10.0.0.1: icmp_seq=1 ttl=64 time=0.32 ms"],
         ["data_time: 0.3, loss 2.1"],
         ["Epoch 3 val time: 3.2 s"],
-        [f"step {100 * i} took 4.1s" for i in range(1, 9)],  # one step, or a hundred
         ["step 4 of 12 at 10:31"],
     ],
 )
 def test_nothing_is_taken_that_words_do_not_say(lines):
     assert worded_format(lines, "x") is None
+
+
+def test_a_time_of_two_meanings_is_shown_as_both():
+    """Where nothing says whether a time is that of one step or of a hundred, none is read and both are said."""
+    fmt = worded_format([f"step {100 * i} took 4.1s" for i in range(1, 9)], "x")
+    assert fmt is not None
+    assert not fmt.is_timed
+    assert fmt.inferred.doubt.args["count"] == 100
+    assert fmt.inferred.doubt.args["each"].value == pytest.approx(0.041)
+
+
+def test_a_time_of_a_part_is_not_that_of_the_step():
+    """`forward_time` is a part; the whole step's time is named so."""
+    lines = [f"[INFO] step={i} loss=2.3 forward_time=0.2s total_time=1.5s" for i in range(5)]
+    fmt = worded_format(lines, "x")
+    assert "1.5" in fmt.lines[0].regex.match(lines[0])["dur_s"]
 
 
 def test_a_wait_longer_than_the_step_is_outside_its_time(tmp_path):

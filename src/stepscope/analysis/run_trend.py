@@ -9,11 +9,12 @@ import numpy as np
 
 from stepscope.analysis.trend import Trend, find_trend
 from stepscope.columns.statistics import median
-from stepscope.core.message import Argument, Decimal, Message, Seconds, Share, say
+from stepscope.core.message import Argument, Decimal, Message, Seconds, Share, Span, say
 from stepscope.core.units import NS
 from stepscope.ledger.baseline import is_coarse
 from stepscope.ledger.levels import Stretch, slower_stretches
 from stepscope.ledger.phases import Ledger
+from stepscope.run.ending import is_loop_of_fits
 from stepscope.run.model import Floats, Ints, Run
 
 # A slow step of such a cause says nothing about the speed of the others.
@@ -21,6 +22,7 @@ _APART = frozenset({"evaluation", "checkpoint", "warmup"})
 # From this factor on, a change is better said as "times".
 _TIMES = 2.0
 _EVERY_LEAST = 2
+_CALM_ROWS = 3  # normal ones, after which the start is over
 # Rows of a coarse clock are looked at together until this many of its ticks have passed.
 _TICKS = 40
 _SOME_TICKS = 20  # enough to tell rounding from scatter
@@ -174,13 +176,20 @@ def _blocks(run: Run, rows: Ints, ticks: int) -> tuple[Floats, Ints]:
 def _own_rows(run: Run, ledger: Ledger) -> Ints:
     """The rows of the last training whose time is that of training steps, the slow ones among them."""
     is_own = run.steps.span > 0
+    if is_loop_of_fits(run):
+        return np.flatnonzero(is_own)
     own = [segment for segment in run.segments if segment.training == run.num_trainings - 1]
     is_own[: own[0].first_row if own else 0] = False
     if ledger.step is not None and len(ledger.step.rows):
         is_step = np.zeros(len(run), dtype=bool)
         is_step[ledger.step.rows[ledger.step.rows < len(run)]] = True
         firsts = {segment.first_row for segment in run.segments if segment.fresh}
-        slow = [slow.row for slow in ledger.slow if slow.cause not in _APART and slow.row not in firsts]
+        begun = int(ledger.step.rows.min()) + _CALM_ROWS  # what compiles again later on may do so every time
+        slow = [
+            slow.row
+            for slow in ledger.slow
+            if (slow.cause not in _APART or (slow.cause == "warmup" and slow.row >= begun)) and slow.row not in firsts
+        ]
         is_step[[row for row in slow if row < len(run)]] = True
         is_own &= is_step
     return np.flatnonzero(is_own)
@@ -219,14 +228,15 @@ def _factor(trend: Trend) -> Decimal:
 
 
 def _two_speeds(trend: Trend, is_rate: bool) -> dict[str, Argument]:
+    counts: dict[str, Argument] = {"count": len(trend.other), "total": trend.num, "factor": _factor(trend)}
+    if not is_rate:
+        return {"own": Span(trend.other_low, trend.other_high), "others": Span(trend.low, trend.high), **counts}
     return {
         "low": _level(trend.low, is_rate),
         "high": _level(trend.high, is_rate),
         "other_low": _level(trend.other_low, is_rate),
         "other_high": _level(trend.other_high, is_rate),
-        "count": len(trend.other),
-        "total": trend.num,
-        "factor": _factor(trend),
+        **counts,
     }
 
 

@@ -34,10 +34,14 @@ _FAR = 1.4
 _MOSTLY = 0.8
 # A new level holds where the last tenth of the blocks, and two at least, is nearer to it than to the old one.
 _END, _LEAST_OF_END, _STAYS = 10, 2, 0.5
+# Quantiles of fewer values than this are no values of theirs.
+_SOME = 20
 # Up to this many rows the first and the last speak for themselves.
 _FEW = 12
 # Two or three rows show a change only where each is further on than the one before, and by this much in all.
 _CHANGE_OF_FEW = 0.1
+# So many rows, each further on than the one before and so far in all, change whatever the shape of the curve.
+_ONE_WAY, _FAR_ON = 5, 0.2
 
 
 class Trend(NamedTuple):
@@ -91,8 +95,15 @@ def find_trend(values: Floats, steps: Ints, *, is_high_slow: bool = True) -> Tre
         or _two_speeds(plain, values, steps, is_high_slow=is_high_slow)
         or _in_turn(plain, values, steps, is_high_slow=is_high_slow)
         or _drift(plain, level, values, first_steps)
-        or plain._replace(kind="steady" if plain.within <= 0.1 else "scatter")
+        or (plain._replace(kind="steady") if plain.within <= 0.1 else _scattered(plain, values))
     )
+
+
+def _scattered(plain: Trend, values: Floats) -> Trend:
+    """Values without order: of a few the least and the largest, of many what nine in ten lie between."""
+    if len(values) > _SOME:
+        return plain._replace(kind="scatter")
+    return plain._replace(kind="scatter", low=float(values.min()), high=float(values.max()))
 
 
 def _core(values: Floats, middle: float) -> Floats:
@@ -134,6 +145,10 @@ def _jump(plain: Trend, level: Floats, steps: Ints) -> Trend | None:
         return None
     if min(at, len(level) - at) == 1 and abs(after - before) < 8 * max(spread, 0.02):
         return None  # a single row is a new level only where it is far off
+    if at == len(level) - 1 and _is_again(level):
+        return None  # the last row is one of several such rows
+    if at == 1 and after < before and len(level) == plain.num:
+        return None  # one slow row at the start was no level
     end = float(median(level[max(at, len(level) - max(_LEAST_OF_END, len(level) // _END)) :]))
     if (end - before) / (after - before) < _STAYS:
         return None  # a level that was left again is none that the run has now
@@ -141,6 +156,13 @@ def _jump(plain: Trend, level: Floats, steps: Ints) -> Trend | None:
     return plain._replace(
         kind="jump", change=change, first=float(np.exp(before)), last=float(np.exp(after)), since=int(steps[at])
     )
+
+
+def _is_again(level: Floats) -> bool:
+    """Whether a row before the last one was already most of the way from the others to the last."""
+    usual = float(median(level[:-1]))
+    way = (level[:-1] - usual) / (level[-1] - usual)
+    return bool((way > _STAYS).any())
 
 
 def _two_speeds(plain: Trend, values: Floats, steps: Ints, *, is_high_slow: bool) -> Trend | None:
@@ -221,6 +243,10 @@ def _drift(plain: Trend, level: Floats, values: Floats, steps: Ints) -> Trend | 
         first, last = float(values[0]), float(values[-1])
         if not is_one_way or abs(np.log(last / first)) < np.log1p(_CHANGE_OF_FEW):
             return None
+        return plain._replace(kind="drift", change=last / first - 1, first=first, last=last)
+    moves = np.diff(values)
+    if num >= _ONE_WAY and ((moves > 0).all() or (moves < 0).all()) and abs(np.log(values[-1] / values[0])) > _FAR_ON:
+        first, last = float(values[0]), float(values[-1])
         return plain._replace(kind="drift", change=last / first - 1, first=first, last=last)
     slope, error = _line(level)
     spread = (error / max(1, num - 2)) ** 0.5

@@ -15,6 +15,7 @@ from stepscope.run.model import NO_TIME, Run
 _PAUSE = 3.0
 _LEAST_ROWS = 3
 _LEAST_TICKS = 20.0
+_MULTIPLE = 2.0
 _MAX_TOTALS = 4
 # Phases that a trainer's own total may leave out: it begins after the start-up and knows of no other process.
 _OUTSIDE: tuple[Phase, ...] = ("warmup", "gap", "unlogged", "evaluation", "checkpoint", "stall")
@@ -61,8 +62,12 @@ def _printed_and_stamps(run: Run) -> Pair | None:
     tick_s = run.stamps.resolution_ns / NS
     calm = (printed <= _PAUSE * usual) & (passed <= _PAUSE * max(usual, float(median(passed))) + tick_s)
     own, other = float(printed[calm].sum()), float(passed[calm].sum())
-    if other < _LEAST_TICKS * tick_s or own <= 0:
+    if own <= 0:
         return None
+    if other < _LEAST_TICKS * tick_s:
+        # Too short to compare, but not to see that one is a multiple of the other.
+        is_far = max(other - 2 * tick_s, 0.0) > _MULTIPLE * own or own > _MULTIPLE * (other + 2 * tick_s)
+        return Pair("stamps", own, other, SLACK) if is_far else None
     return Pair("stamps", own, other, SLACK + 2 * tick_s / other)
 
 

@@ -3,7 +3,7 @@
 What it looks at
     Timestamps that are earlier than the ones before them: a clock that was set (NTP, a virtual machine that was moved,
     a dead battery), parts of a log in the wrong order. An hour at the change to or from daylight saving is taken for
-    that and leaves no doubt.
+    that and leaves no doubt. A progress bar whose clock is negative.
 
 Why it matters
     What passed at such a place is in no line. Where training goes on, what usually passes is assumed; where another
@@ -19,18 +19,24 @@ What to change
 from __future__ import annotations
 
 import math
+import re
 
 from stepscope.audit._base import AuditEvidence, Check
 from stepscope.core.message import Seconds, say
 from stepscope.core.units import NS
 
 CODE = "R13"
+# `[-3:29:-41<-10:...`: a bar subtracts the moment it began from an earlier one
+_NEGATIVE = re.compile(r"[\[ ]-\d+:-?\d\d(?::-?\d\d)?\s?<")
 _MOST = 0.5  # of the steps themselves nothing is in doubt
 
 
 def check(evidence: AuditEvidence) -> Check:
     """How often the timestamps go back, and how much of the total rests on what was assumed there."""
     run, ledger = evidence.run, evidence.ledger
+    negative = next((family for family in evidence.unread if _NEGATIVE.search(family.first)), None)
+    if negative is not None:
+        return Check(CODE, "disagrees", say("audit-clock-negative", line=negative.last_line), doubt=1.0)
     if run.stamps is None:
         return Check(CODE, "cannot tell", say("audit-clock-none"))
     steps = [step for step in run.clock_steps if not step.is_hour]

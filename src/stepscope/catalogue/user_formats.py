@@ -21,7 +21,7 @@ from stepscope.catalogue.partial_match import give_up_at
 from stepscope.core.errors import InputError
 from stepscope.core.opening import read_named
 from stepscope.core.settings import COUNTS
-from stepscope.lines.figures import CLOCK_LEFT, MEAN_RATE, MINUTES_LEFT, OWN_EVENTS, SCALES
+from stepscope.lines.figures import CLOCK_LEFT, MEAN_RATE, MINUTES_LEFT, OWN_EVENTS, SCALES, WORK
 from stepscope.lines.format import Clock, Covers, Format, Line, LineKind, Sample
 from stepscope.lines.pattern_cost import looks
 
@@ -39,7 +39,7 @@ _KEYS = frozenset({"title", "url", "lines", "clock"}) | FLAT_KEYS
 GROUPS = frozenset(SCALES) | frozenset(OWN_EVENTS) | frozenset(COUNTS) | frozenset(
     {"step", "epoch", "batch", "total", "batches", "epochs", "epochs_done", "per_steps", "percent", "reached", "loss",
      "train_loss", "val_loss", "evaluated", "mfu_pct", "data_s", "tokens", "tokens_per_s", "samples_per_s",
-     "samples_per_step", MEAN_RATE, MINUTES_LEFT, CLOCK_LEFT, "stamp", "unix_s", "unix_ms", "took_s", "took_ms",
+     "samples_per_step", MEAN_RATE, WORK, MINUTES_LEFT, CLOCK_LEFT, "stamp", "unix_s", "unix_ms", "took_s", "took_ms",
      "took_clock", "took_samples", "took_per_s", "took_mean_s", "took_mean_ms", "took_batch", "took_batches", "key",
      "value", "path", "bar_batch", "bar_batches", "bar_left",
      "text", "device", "began", "ended"}

@@ -26,8 +26,9 @@ from stepscope.forecast.schedule import Schedule, plan
 from stepscope.forecast.trials import look_back
 from stepscope.ledger.attribute import attribute
 from stepscope.ledger.phases import Ledger, NormalStep
-from stepscope.run.ending import find_ending
+from stepscope.run.ending import find_ending, is_loop_of_fits
 from stepscope.run.model import Run
+from stepscope.run.rounding import rounding_of
 
 __all__ = ["Forecast", "NoForecast", "WorkLeft", "forecast"]
 
@@ -145,6 +146,9 @@ def look_ahead(run: Run, ledger: Ledger, previous: Sequence[Run] = ()) -> Outloo
         return NoForecast(reason=ending.reason, level_s=level_s, last_step=last_step)
     if ledger.step is None or last_step is None:
         return _too_early(run, say("reason-no-steps"), 0, None)
+    if is_loop_of_fits(run):
+        reason = say("reason-loop-of-fits", count=run.num_trainings)
+        return NoForecast(reason=reason, level_s=ledger.step.typical_s, last_step=last_step)
     if max_steps is None:
         level_s = _recent_level(ledger.step, timeline)
         ahead = _ahead(run, ledger, timeline, level_s, last_step)
@@ -154,7 +158,7 @@ def look_ahead(run: Run, ledger: Ledger, previous: Sequence[Run] = ()) -> Outloo
         schedule = schedule.closed(last_step if ending.step is None else ending.step)
     num_rows = ledger.step.num_rows
     if 0 < num_rows < _LEAST_ROWS and len(timeline) < _LEAST_ROWS and schedule.num_steps:
-        return _too_early(run, say("reason-too-few", count=num_rows), num_rows, _recent_level(ledger.step, timeline))
+        return _too_early(run, say("reason-too-few", count=num_rows), num_rows, ledger.step.typical_s)
     level = _level(run, ledger, timeline, schedule)
     stops = price_stops(run, ledger, timeline, schedule, level.seconds)
     tried = look_back(timeline, level, generates=run.format.habits.evaluation.generates_text is True)
@@ -171,6 +175,7 @@ def look_ahead(run: Run, ledger: Ledger, previous: Sequence[Run] = ()) -> Outloo
         kind=_kind(run, schedule, timeline),
         family=run.format.name,
         elapsed_s=_since_start(run, timeline),
+        rounding=_rounding(run, timeline),
     )
     outlook = Outlook(schedule, level, stops, seconds, signs, like=())
     profile = _profile(run, timeline, previous, max_steps) if seconds > 0 else None
@@ -222,6 +227,14 @@ def _cliff_s(run: Run, steps_left: int) -> float | None:
     usual = float(median(steps.dur_ns[rows[:-1]])) / NS
     is_new = int(steps.span[rows[-1]]) >= _CLIFF_STEPS and now > _CLIFF * usual > 0
     return now if is_new and own_s > steps_left * (now * usual) ** 0.5 else None
+
+
+def _rounding(run: Run, timeline: Timeline) -> tuple[float, float]:
+    """How far the level may be off because every row's own time is rounded, as shares of it."""
+    if not len(timeline) or timeline.on_wall:
+        return 0.0, 0.0
+    found, row_s = rounding_of(run, timeline.row), float(timeline.seconds.mean())
+    return (found.less_s / row_s, found.more_s / row_s) if row_s > 0 else (0.0, 0.0)
 
 
 def _since_start(run: Run, timeline: Timeline) -> float:

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from stepscope.ledger.phases import Ledger
 from stepscope.run.model import Run
 
-By = Literal["own", "bar", "few"]
+By = Literal["own", "bar", "few", "two"]
 # A figure from one or two steps, or of unknown making, may be off by this factor.
 _WIDE = 2.0
 # The first step of a process holds its start-up: the others may be this many times as fast.
@@ -32,6 +32,9 @@ class Rough(NamedTuple):
         The rest of a progress bar, which may be an epoch's
     few
         The steps left at the speed of the few that are printed, with the evaluations that come with them
+    two
+        Between the rest at the mean speed of a bar and at its latest rate, which are far apart: the speed has changed,
+        or its latest steps held something else
 
     `bar_s` is the rest of the bar where that is less than what is left.
     """
@@ -58,6 +61,9 @@ def rough_rest(run: Run, ledger: Ledger, level_s: float | None) -> Rough | None:
         is_bar = asides.bar_left == total - last
         if is_bar and asides.left_s and 1 / _ALIKE < asides.left_s / seconds < _ALIKE:
             return Rough(asides.left_s, asides.left_s * low, asides.left_s * _WIDE, "own")
+        if is_bar and asides.left_s and asides.is_left_of_bar and not is_first:
+            least, most = sorted((seconds, asides.left_s))
+            return Rough((least * most) ** 0.5, least, most, "two")
         bar_s = None if is_bar or not asides.bar_left else asides.left_s or asides.bar_left * level_s
         return Rough(seconds, seconds * low, seconds * _WIDE, "few", bar_s)
     if asides.bar_left and level_s:

@@ -16,7 +16,7 @@ FORMAT = Format(
             rf"(?: *\[eta: [^\]]{{1,60}}?(?:time \(data\): [\d.]+ \((?P<data_s>[\d.]+)\))?\])?"
             rf"(?: *l_\w+: (?P<loss>{_NUMBER}))?",
         ),
-        Line("evaluation", rf"{_STAMP}# Validation # +\w+: [\d.]+"),
+        Line("evaluation", rf"{_STAMP}# Validation(?: of \w+)? # +\w+: [\d.]+"),
         Line("evaluation", rf"{_STAMP}Validation [\w.-]+\s*$"),
         Line("checkpoint", rf"{_STAMP}Saving models and training states"),
         Line("start", rf"{_STAMP}Start training from epoch: 0, iter: 0\s*$"),
@@ -72,6 +72,7 @@ FORMAT = Format(
             {"step": 1000},
         ),
         Sample("23-04-11 09:25:37.738 - INFO: # Validation # PSNR: 3.1157e+01", "evaluation"),
+        Sample("24-01-02 03:04:05.678 - INFO: # Validation of Net # PSNR: 3.0e+01. # SSIM: 8.0e-01.", "evaluation"),
         Sample("INFO: Validation Set5", "evaluation"),
         Sample("23-04-11 09:25:37.738 - INFO: Saving models and training states.", "checkpoint"),
         Sample("23-04-11 09:25:37.738 - INFO: Start training from epoch: 0, iter: 0", "start"),

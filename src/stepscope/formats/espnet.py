@@ -12,7 +12,9 @@ FORMAT = Format(
     lines=(
         Line(
             "step",
-            rf"{_HEAD}(?P<epoch>\d+)epoch:train:\d+-(?P<batch>\d+)batch: (?:.{{0,1000}}?\bloss=(?P<loss>{_NUMBER}))?",
+            rf"{_HEAD}(?P<epoch>\d+)epoch:train:\d+-(?P<batch>\d+)batch: "
+            rf"(?>(?:iter_time=(?P<data_s>[\d.]+(?:e-\d+)?), )?(?:.{{0,1000}}?\bloss=(?P<loss>{_NUMBER}))?)"
+            r"(?:.{0,1000}?\btrain_time=(?P<dur_s>[\d.]+(?:e-\d+)?))?",
         ),
         Line(
             "evaluation",
@@ -30,8 +32,9 @@ FORMAT = Format(
         covers="stamp",
         includes=("evaluation", "checkpoint", "data", "logging"),
         note="The moments of the lines: the difference of two holds everything between them, validation, plots and "
-        "saving included. train_time is the mean time of an update inside the stretch, without those. The time to "
-        "finish, printed at the start of an epoch, is the mean of the epochs so far times those left.",
+        "saving included. train_time is the mean time of an update inside the stretch, without those, and stands in "
+        "where there is no difference. The time to finish, printed at the start of an epoch, is the mean of the epochs "
+        "so far times those left.",
     ),
     layout=Layout(first_epoch=1, first_step=1),
     samples=(
@@ -39,7 +42,7 @@ FORMAT = Format(
             "[node3] 2023-04-05 06:07:08,901 (trainer:737) INFO: 4epoch:train:501-1000batch: iter_time=1.2e-04, "
             "forward_time=0.140, loss_ctc=31.2, loss=28.91, acc=0.71, train_time=0.412",
             "step",
-            {"epoch": 4, "batch": 1000, "loss": 28.91},
+            {"epoch": 4, "batch": 1000, "loss": 28.91, "dur_s": 0.412, "data_s": 1.2e-04},
         ),
         Sample("4epoch:train:501-1000batch: loss=28.91", "step", {"epoch": 4, "batch": 1000}),
         Sample(

@@ -11,7 +11,7 @@ FORMAT = Format(
         Line(
             "step",
             rf"{_HEAD}step:(?P<step>[\d.]+[KM]?) smpl:\S+ ep:\S+ epch:[\d.]+ (?:loss:(?P<loss>-?[\d.]+|nan) )?\S+:"
-            r"(?:.{0,400}?\bdata_s:(?P<data_s>[\d.]+))?",
+            r"(?:.{0,400}?\bupdt_s:(?P<work_s>[\d.]+))?(?: data_s:(?P<data_s>[\d.]+))?",
         ),
         Line("checkpoint", rf"{_HEAD}Checkpoint policy after step (?P<step>\d+)"),
         Line("evaluation", rf"{_HEAD}Eval policy at step (?P<step>\d+)"),
@@ -29,7 +29,8 @@ FORMAT = Format(
         includes=("evaluation", "checkpoint", "data", "logging"),
         note="The moments of the lines, in whole seconds: the difference of two holds everything between them, "
         "evaluation and saving included. updt_s and data_s are means since the last line, of the update and of waiting "
-        "for its batch. Steps from a thousand on are rounded in print and counted on from the lines before. The total "
+        "for its batch: the clock where the moments are missing or too coarse. Steps from a thousand on are rounded in "
+        "print and counted on from the lines before. The total "
         "is printed at the top; no ETA is.",
     ),
     layout=Layout(first_step=1),
@@ -49,7 +50,7 @@ FORMAT = Format(
             "INFO 2025-03-04 05:06:07 ts/train.py:232 step:600 smpl:5K ep:12 epch:0.21 loss:1.204 grdn:14.110 "
             "lr:1.0e-05 updt_s:0.311 data_s:0.004",
             "step",
-            {"step": 600, "loss": 1.204},
+            {"step": 600, "loss": 1.204, "work_s": 0.311, "data_s": 0.004},
         ),
         Sample("step:14K smpl:112K ep:280 epch:5.02 loss:0.091 grdn:3.1", "step", {"step": 14000, "loss": 0.091}),
         Sample("INFO 2025-03-04 05:06:07 ts/train.py:241 Checkpoint policy after step 20000", "checkpoint"),

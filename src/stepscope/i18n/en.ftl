@@ -42,9 +42,11 @@ part-span = { $phase } { $duration } ({ $span })
 run-progress = iteration { $step } of { $total } ({ $share })
 run-progress-open = iteration { $step }
 run-none = no iteration with a time
+run-unread = no iteration was recognised
 run-normal = A normal iteration takes { $duration } (90% take { $span }).
 run-present = Currently an iteration takes { $duration }.
 run-normal-one = A normal iteration takes { $duration }.
+run-median = The median iteration takes { $duration }.
 run-tokens = { $tokens } tokens/s.
 run-before = The training before it took { $duration } per iteration: this one is { $share } { $pace ->
     [slower] slower
@@ -74,7 +76,7 @@ trend-steady = Steady within { $share }: no slowdown in these lines.
 trend-steady-but = Steady within { $share }, except for iterations { $first } to { $last }, which were slower.
 trend-between = Iterations { $first } to { $last } took { $level }, most others { $normal }.
 trend-scatter = No trend: the times vary between { $low } and { $high }.
-trend-two-speeds = Two speeds: { $count } of { $total } printed iterations take { $other_low } to { $other_high }, the others { $low } to { $high }: { $factor } times { $pace ->
+trend-two-speeds = Two speeds: { $count } of { $total } printed iterations take { $own }, the others { $others }: { $factor } times { $pace ->
     [faster] faster
    *[slower] slower
 }.
@@ -102,6 +104,7 @@ data-bottleneck = Waiting for data takes { $share } of the time ({ $wait } of { 
 data-share = Waiting for data takes { $share } of the time ({ $wait } of { $step } per iteration).
 data-first = Only the first line waits for data: up to iteration { $step }, each iteration waited { $duration }; later ones waited { $usual }. Data loading does not slow down the rest.
 data-minor = Waiting for data takes { $share } of the time: data loading is not the bottleneck.
+part-of-step = Most of an iteration is “{ $name }”: { $duration } of { $whole } ({ $share }).
 data-by-means = Waiting for data takes { $share } of the time by the means that the log prints ({ $wait } of { $step } per iteration): the printed iterations happen to show little of it.
 data-at-once = Waiting for data takes { $share } of the time, nearly all of it at { $count ->
     [one] iteration { $step }
@@ -216,8 +219,8 @@ left-checkpoint = { $count ->
     [one] one checkpoint
    *[other] { $count } checkpoints
   }
-left-priced = { $what }: { $duration }
-left-unpriced = { $what }: cost unknown
+left-priced = { $what } ({ $duration })
+left-unpriced = { $what } (cost unknown)
 left-line = Still to come: { $items }.
 finish-next-evaluation = Next evaluation at iteration { $step }.
 rough-own = About { $duration } left according to the trainer; these lines alone allow no better estimate.
@@ -230,6 +233,7 @@ skipped-few = { $count ->
 finish-last-event = The last event in the log is “{ $phase }” (line { $line }); no iteration is printed after it.
 rough-bar = About { $duration } left on this progress bar, which may cover only one of several epochs.
 rough-few = About { $duration } left at this speed{ $range }: a rough estimate from very few lines.
+rough-two = Between { $low } and { $high } left: the progress bar’s mean speed and its latest rate differ by a factor of { $factor }.
 rough-first = About { $duration } left if every iteration took as long as this first one{ $range }. It includes start-up, so the estimate is rough.
 finish-none = No finish time: { $reason }
 finish-none-rough = No better estimate yet: { $reason }
@@ -242,6 +246,7 @@ reason-no-steps = no timed iteration yet. Try again after a few more lines.
 reason-times-doubt = “{ $text }” may be the time of one iteration or of { $count }; nothing in the log shows which.
 reason-no-times = the log lists iterations but no times.
 reason-no-total = the log does not give the total number of iterations. Pass --max-steps N, or --config with the run’s settings.
+reason-loop-of-fits = the log shows { $count } calls of fit, one after another, each of a single epoch; how many are still to come is not printed.
 reason-implausible-total = the stated total of { $total } iterations is implausible: at the current speed they would take another { $left }. Pass --max-steps N.
 reason-too-few = { $count ->
     [one] only one normal iteration has been printed; a rate needs three. Try again after a few more lines.
@@ -377,7 +382,7 @@ formats-title = { $name } — { $title }
 formats-clock = Its time covers: { $covers }; this includes: { $includes }.
 formats-lines = Lines it recognises:
 formats-try-none = No known format matches this file.
-formats-try-claimed = { $name }: { $count } of { $lines } lines matched, { $steps } of them steps
+formats-try-claimed = { $name }: { $count } of { $lines } lines matched, { $steps } of them iterations
 demo-intro = The reference case: nanoGPT on an RTX 4070 at 02:30. To reproduce: { $command }
 written = written: { $path }
 doc-in-english = These pages are in English only.
@@ -409,7 +414,7 @@ error-not-a-training-log = no known format matches this file, and it is not stru
     .hint = stepscope formats try { $path } --suggest     shows how far each format gets and how to teach a new one
 error-nvidia-smi-table = this is the output of nvidia-smi, not a training log
     .hint = stepscope train.log --nvidia-smi { $path }     explains a log with it
-error-no-format-fits = no known format matches this file; lines like this one may be iterations, but which number is the step or the time is unclear
+error-no-format-fits = no known format matches this file; lines like this one may be iterations, but which number is the iteration or the time is unclear
     .hint = stepscope formats try { $path } --suggest     shows how far each format gets and how to teach a new one
 error-no-such-config = no such config file
     .hint = --config takes the file the run was started with, for example config/train_gpt2.py
@@ -947,12 +952,13 @@ why-neighbours = Around it: { $items }.
 why-neighbour = { $step }: { $duration }
 why-settle = To find out:
 why-unprinted = Iteration { $step } has no line of its own. The nearest ones:
+why-unprinted-normal = Iterations that are not printed are taken to be normal: { $level } each.
 why-inside = Iteration { $step } is one of those covered by the line of iteration { $line_step }.
 why-no-time = The line of iteration { $step } has no time.
 why-page = Details: stepscope doc { $code }
 error-no-such-step = the log has no iteration { $step }
     .hint = it goes from { $first } to { $last }
-error-bad-step = a step must be a whole number
+error-bad-step = an iteration number must be a whole number
     .hint = for example: stepscope why train.log 500
 alarm-files-order = { $by ->
     [stamps] The files were read in the order of their timestamps: { $paths }
@@ -1201,6 +1207,10 @@ advice-a117-assumed = 3% for GPT-2 on an A100 (93 to 90 ms), 0 to 8% for small m
 advice-a118-change = keep the last { $count } checkpoints
 advice-a118-costs = You can go back only to the last { $count }; copy elsewhere what you want to keep.
 advice-a118-evidence = { $count } checkpoints of about { $each } GB each, and this trainer keeps them all: { $total } GB at the end.
+advice-a122-change = stop at the best validation loss (iteration { $step })
+advice-a122-change-now = stop now: the validation loss was best at iteration { $step }
+advice-a122-costs = You use the checkpoint of the best iteration, not the last one; save one whenever the validation loss improves.
+advice-a122-evidence = The validation loss was lowest at iteration { $step } ({ $loss }); the { $count } evaluations after it are worse.
 safety-now = Between two checkpoints (every { $interval } iterations), up to { $stake } of work is at risk.
 safety-within = That is within the { $accepted } that you accept losing.
 safety-beyond = You accept losing { $accepted }: save a checkpoint at least every { $needed } iterations.
@@ -1408,6 +1418,7 @@ audit-step-none = Iterations were read, but they give no normal time per iterati
 audit-step-plausible = { $duration } per iteration is plausible.
 audit-step-odd = Iterations of { $duration }, or times this uneven, are unusual for a training.
 audit-step-mean = The printed iterations take { $duration }, but the log’s own mean of all iterations is { $mean }.
+audit-step-clock = The printed times grow by { $each } with every iteration, starting from zero: they may come from a clock that is never reset. An iteration then takes { $each }, not { $duration }.
 audit-total-none = There is no total to compare.
 audit-total-negative = The total of { $duration } contradicts its parts.
 audit-total-explained = { $share } of the time is accounted for.
@@ -1416,6 +1427,7 @@ audit-counter-short = Too few iterations to see whether they count evenly.
 audit-counter-regular = The iterations count evenly.
 audit-clock-none = The log has no timestamps that could go back.
 audit-clock-runs-on = The timestamps never go back.
+audit-clock-negative = The progress bar’s clock is negative at line { $line }: the machine’s clock was set back while the log was written. Iterations from there on are not counted.
 audit-clock-set = { $count ->
     [one] The clock was set back once while the log was written (line { $line }, by { $by }); the time that passed there is assumed.
    *[other] The clock was set back { $count } times while the log was written (most at line { $line }, by { $by }); the time that passed there is assumed.
@@ -1464,6 +1476,7 @@ finding-logging = Logging took { $seconds }, { $share } of the time.
 finding-communication = Waiting for other processes took { $seconds }, { $share } of the time.
 finding-stall = Unexplained pauses took { $seconds }, { $share } of the time.
 finding-gap = Nothing ran for { $seconds }, { $share } of the time: restarts or a suspended machine.
+finding-unlogged = The log does not account for { $seconds }, { $share } of the time.
 finding-slower = Iterations { $first } to { $last } took { $level } instead of { $normal }: that cost { $seconds }, { $share } of the time.
 finding-repeated = { $count ->
     [one] One iteration was done twice after a restart: { $seconds } of training, { $share } of the time.
@@ -1504,6 +1517,7 @@ summary-lost = { $count ->
   }
 summary-lost-all = The log shows no checkpoint: without one, all { $wall } are lost
 summary-for-times = To get times, start it with: stepscope run -- python train.py
+summary-teach = To see or teach what these lines mean: stepscope formats try LOG --suggest
 summary-nothing-lost = No training time is lost: no iteration was done
 summary-left = { $left } left{ $range }
 summary-left-done = { $left } left{ $range }, done at { $time }
@@ -1519,12 +1533,18 @@ summary-doubt = { $each } or { $one } per iteration: “{ $text }” may time { 
 summary-doubt-unit = “{ $text }” has no unit, and may time { $count } iterations or one
 summary-no-times = The log prints no times: no duration and no finish time
 summary-no-steps = No timed iteration yet: no duration and no finish time
+summary-only-evaluations = { $count ->
+    [one] One evaluation took { $seconds }; no iteration is timed
+   *[other] { $count } evaluations took { $low } to { $high } each, { $seconds } in all; no iteration is timed
+}
 summary-so-far-no-total = { $wall } so far; to know the finish time, pass --max-steps N
 summary-so-far-no-end = { $wall } so far; no finish time yet
 summary-each-no-total = { $wall } so far, { $level } per iteration; finish time needs --max-steps N
 summary-each-no-end = { $wall } so far, { $level } per iteration; no finish time yet
 summary-unlogged = Biggest cost: { $seconds } ({ $share }) that the log does not account for
 summary-healthy = Nothing to fix: { $share } of the time is training
+summary-healthy-part = Nothing to fix in what the log times; not timed: { $stops }
+summary-healthy-inside = Nothing to fix in what the log times; within training: { $stops }
 summary-few = Too few lines to say what costs time
 summary-no-cost = No avoidable cost of 1% or more was found
 size-mib = { $size } MiB
@@ -1557,6 +1577,8 @@ slow-group-times = { $where } ({ $count }×)
 slow-group-some = { $count } iterations
 section-slow-lines = Slow lines ({ $count } iterations each)
 section-change-next = What to change next time
+change-savings-rest = savings over the rest of this run
+change-savings-run = savings on a run like this
 finish-would = would have been done at { $time } ({ $low } – { $high })
 slow-group-every = every { $every }
 slow-group-window = { $first }–{ $last }
@@ -1641,7 +1663,10 @@ page-card-overhead = Overhead
 page-ended-at = ended at { $time }
 page-elapsed = { $duration } so far
 page-no-total = total unknown
-page-iterations = iterations
+page-iterations = { $count ->
+    [one] iteration
+   *[other] iterations
+}
 page-per-iteration = per iteration
 page-speed-range = { $share } take { $span }
 page-speed-tokens = { $tokens } tokens/s
@@ -1781,8 +1806,10 @@ fleet-nothing-timed = { $count ->
    *[other] { $count } runs, and no log holds times.
   }
 fleet-rests-on = { $unexplained } of the time shows in no line of a log. Each run counted once, goodput is { $runs }.
+fleet-each-once = Each run counted once, goodput is { $runs }.
 fleet-lost = Lost: { $amount }, most of it to { $cause }: { $most }.
 fleet-first = Fix first: { $what }. That would have saved { $amount }.
+fleet-then = Then: { $what }.
 fleet-counted = { $count ->
     [one] Of { $of } runs, the one whose number of GPUs is known is counted.
    *[other] Of { $of } runs, the { $count } whose number of GPUs is known are counted.
@@ -1847,6 +1874,7 @@ fleet-cause-spread = { $count ->
 }
 fleet-would-save = { $what }; would have saved { $amount }
 fleet-beyond = Of this, { $amount } bought no precision worth having.
+fleet-tradeoff = Fewer checkpoints lose more when a run dies, which has cost { $amount } so far.
 fleet-most-in = most in { $run }: { $amount }
 fleet-regression-commit = { $config }: since commit { $since } an iteration takes { $share } longer{ $range }: { $before } → { $after }, most of it in { $phase }. { $count ->
     [one] One run since,

@@ -40,9 +40,11 @@ part-span = { $phase } { $duration } ({ $span })
 run-progress = iteración { $step } de { $total } ({ $share })
 run-progress-open = iteración { $step }
 run-none = ninguna iteración con tiempo
+run-unread = no se reconoció ninguna iteración
 run-normal = Una iteración normal tarda { $duration } (el 90 % tarda { $span }).
 run-present = Ahora una iteración tarda { $duration }.
 run-normal-one = Una iteración normal tarda { $duration }.
+run-median = La iteración mediana tarda { $duration }.
 run-tokens = { $tokens } tokens/s.
 run-before = En el entrenamiento anterior tardaba { $duration }: este es un { $share } más { $pace ->
     [slower] lento
@@ -68,11 +70,11 @@ gpu-temperature = { $degrees } °C
 
 trend-one = Con una sola línea no se ve ninguna tendencia.
 trend-one-time = Con un solo tiempo impreso no se ve ninguna tendencia.
-trend-steady = Velocidad estable, dentro de un margen del { $share }: no hay ralentización en estas líneas.
-trend-steady-but = Velocidad estable, dentro de un margen del { $share }, salvo en las iteraciones { $first } a { $last }, que fueron más lentas.
+trend-steady = Velocidad estable (± { $share }): no hay ralentización en estas líneas.
+trend-steady-but = Velocidad estable (± { $share }), salvo en las iteraciones { $first } a { $last }, que fueron más lentas.
 trend-between = Las iteraciones { $first } a { $last } tardaron { $level }; la mayoría de las demás, { $normal }.
 trend-scatter = Sin tendencia: los tiempos varían entre { $low } y { $high }.
-trend-two-speeds = Dos velocidades: { $count } de { $total } iteraciones impresas tardan entre { $other_low } y { $other_high }; las demás, entre { $low } y { $high }: son { $factor } veces más { $pace ->
+trend-two-speeds = Dos velocidades: { $count } de { $total } iteraciones impresas tardan { $own }; las demás, { $others }. Las primeras son { $factor } veces más { $pace ->
     [faster] rápidas
    *[slower] lentas
 }.
@@ -100,6 +102,7 @@ data-bottleneck = La espera de datos ocupa el { $share } del tiempo ({ $wait } d
 data-share = La espera de datos ocupa el { $share } del tiempo ({ $wait } de { $step } por iteración).
 data-first = Solo la primera línea espera datos: hasta la iteración { $step }, cada una esperó { $duration }; después, { $usual }. La carga de datos no frena el resto del entrenamiento.
 data-minor = La espera de datos ocupa el { $share } del tiempo: la carga de datos no es el cuello de botella.
+part-of-step = La mayor parte de una iteración es «{ $name }»: { $duration } de { $whole } ({ $share }).
 data-by-means = La espera de datos ocupa el { $share } del tiempo según las medias que imprime el log ({ $wait } de { $step } por iteración): las iteraciones impresas apenas lo muestran, por casualidad.
 data-at-once = La espera de datos ocupa el { $share } del tiempo, casi todo en { $count ->
     [one] la iteración { $step }
@@ -109,7 +112,7 @@ past-total = La cuenta supera el 100 % de su total: el entrenamiento continúa 
 rate-needs-size = El log solo imprime velocidades: para calcular los segundos por iteración hace falta el tamaño del batch.
 rate-one = { $level } { $unit } por segundo en una sola línea: no basta para ver una tendencia.
 rate-one-time = { $level } { $unit } por segundo, impreso una sola vez: no basta para ver una tendencia.
-rate-steady = Velocidad estable, dentro de un margen del { $share }: { $level } { $unit } por segundo.
+rate-steady = Velocidad estable (± { $share }): { $level } { $unit } por segundo.
 rate-scatter = Sin tendencia: la velocidad varía entre { $low } y { $high } { $unit } por segundo.
 rate-two-speeds = Dos velocidades: { $count } de { $total } iteraciones impresas van a { $other_low }–{ $other_high } { $unit } por segundo, las demás a { $low }–{ $high }: { $factor } veces más { $pace ->
     [faster] rápido
@@ -228,6 +231,7 @@ skipped-few = { $count ->
 finish-last-event = Lo último que muestra el log es «{ $phase }» (línea { $line }); después no se imprime ninguna iteración.
 rough-bar = Tiempo restante aproximado de esta barra de progreso, que puede ser la de una sola época entre varias: { $duration }.
 rough-few = Tiempo restante aproximado a esta velocidad: { $duration }{ $range }. Son muy pocas líneas para una estimación mejor.
+rough-two = Quedan entre { $low } y { $high }: la velocidad media de la barra de progreso y su último ritmo difieren en un factor de { $factor }.
 rough-first = Tiempo restante aproximado si todas las iteraciones tardan como esta primera: { $duration }{ $range }. Incluye el calentamiento, así que la estimación es poco precisa.
 finish-none = Sin hora de fin: { $reason }
 finish-none-rough = Aún no hay una estimación mejor: { $reason }
@@ -240,6 +244,7 @@ reason-no-steps = aún no hay ninguna iteración con tiempo. Vuelve a probar den
 reason-times-doubt = «{ $text }» puede ser el tiempo de una iteración o el de { $count }; nada en el log indica cuál.
 reason-no-times = el log muestra iteraciones, pero no sus tiempos.
 reason-no-total = el log no indica el número total de iteraciones. Indica --max-steps N, o --config con la configuración de la ejecución.
+reason-loop-of-fits = el log muestra { $count } llamadas seguidas a fit, cada una de una sola época; no indica cuántas faltan.
 reason-implausible-total = el total indicado de { $total } iteraciones no es creíble: a la velocidad actual el resto tardaría { $left }. Indica --max-steps N.
 reason-too-few = { $count ->
     [one] solo se ha impreso una iteración normal; para calcular la velocidad hacen falta tres. Vuelve a probar dentro de unas líneas.
@@ -407,7 +412,7 @@ error-not-a-training-log = ningún formato conocido reconoce este archivo, y su 
     .hint = stepscope formats try { $path } --suggest     muestra hasta dónde llega cada formato y cómo definir uno nuevo
 error-nvidia-smi-table = esto es la salida de nvidia-smi, no un log de entrenamiento
     .hint = stepscope train.log --nvidia-smi { $path }     explica un log con ella
-error-no-format-fits = ningún formato conocido reconoce este archivo; líneas como esta pueden ser iteraciones, pero no está claro qué número es el paso o el tiempo
+error-no-format-fits = ningún formato conocido reconoce este archivo; líneas como esta pueden ser iteraciones, pero no está claro qué número es la iteración o el tiempo
     .hint = stepscope formats try { $path } --suggest     muestra hasta dónde llega cada formato y cómo definir uno nuevo
 error-no-such-config = no existe el archivo de configuración
     .hint = --config espera el archivo con que se lanzó la ejecución, por ejemplo config/train_gpt2.py
@@ -776,7 +781,7 @@ error-data-openwebtext = OpenWebText ocupa 54 GB y no se descarga aquí
 
 live-now = ahora
 live-left = fin
-live-steps = pasos
+live-steps = iteraciones
 live-time = tiempo
 live-loss = pérdida
 live-waiting = esperando las primeras líneas ({ $duration })
@@ -946,12 +951,13 @@ why-neighbours = A su alrededor: { $items }.
 why-neighbour = { $step }: { $duration }
 why-settle = Cómo averiguarlo:
 why-unprinted = La iteración { $step } no tiene línea propia. Las más cercanas:
+why-unprinted-normal = Las iteraciones sin línea se dan por normales: { $level } cada una.
 why-inside = La iteración { $step } es una de las que abarca la línea de la iteración { $line_step }.
 why-no-time = La línea de la iteración { $step } no indica ningún tiempo.
 why-page = Más detalles: stepscope doc { $code }
 error-no-such-step = el log no tiene la iteración { $step }
     .hint = va de { $first } a { $last }
-error-bad-step = un paso debe ser un número entero
+error-bad-step = el número de iteración debe ser entero
     .hint = por ejemplo: stepscope why train.log 500
 alarm-files-order = { $by ->
     [stamps] Los archivos se leyeron en el orden de sus marcas de tiempo: { $paths }
@@ -1188,7 +1194,7 @@ advice-a111-change = ejecutar el recolector de basura a mano, cada pocos miles d
 advice-a112-change = { $count } procesos de carga persistentes, con prefetch
 advice-a112-change-prefetch = leer por adelantado el siguiente shard, en un hilo
 advice-a112-assumed = una espera de 0,217 s por iteración bajó a 0,003 s con más procesos; si lo lento es el disco o la red, no cambia nada.
-advice-a113-assumed = sin mejora en una GPU que ya está ocupada, hasta una décima parte en una que espera entre kernels; stepscope plan lo calcula para un modelo dado.
+advice-a113-assumed = sin mejora en una GPU que ya está ocupada, hasta un 10 % en una que espera entre kernels; stepscope plan lo calcula para un modelo dado.
 advice-a114-assumed = una V100 multiplica matrices a 9,9 TFLOPS en bfloat16 y a 100 o más en float16 (tablas públicas).
 advice-a115-assumed = la línea de nanoGPT cuesta 0,3 ms en una CPU, nada si el bucle espera a la GPU de todos modos, y unos milisegundos con un cliente de métricas.
 advice-a116-change = atención fusionada
@@ -1200,6 +1206,10 @@ advice-a117-assumed = 3 % con GPT-2 en una A100 (de 93 a 90 ms), entre 0 y 8 %
 advice-a118-change = conservar los últimos { $count } checkpoints
 advice-a118-costs = Solo se puede volver a los últimos { $count }; copia en otro sitio lo que quieras conservar.
 advice-a118-evidence = { $count } checkpoints de { $each } GB cada uno, aproximadamente, y este programa los guarda todos: { $total } GB al final.
+advice-a122-change = detener el entrenamiento en la mejor pérdida de validación (iteración { $step })
+advice-a122-change-now = detener ya el entrenamiento: la mejor pérdida de validación fue la de la iteración { $step }
+advice-a122-costs = Te quedas con el checkpoint de la mejor iteración, no con el último; guarda uno cada vez que mejore la pérdida de validación.
+advice-a122-evidence = La pérdida de validación más baja fue la de la iteración { $step } ({ $loss }); las { $count } evaluaciones posteriores son peores.
 safety-now = Entre dos checkpoints (cada { $interval } iteraciones) se arriesga hasta { $stake } de trabajo.
 safety-within = Está dentro del límite que aceptas perder ({ $accepted }).
 safety-beyond = Aceptas perder { $accepted }: guarda un checkpoint al menos cada { $needed } iteraciones.
@@ -1406,6 +1416,7 @@ audit-step-none = Se leyeron iteraciones, pero no permiten calcular el tiempo no
 audit-step-plausible = { $duration } por iteración es creíble.
 audit-step-odd = Iteraciones de { $duration }, o tiempos tan desiguales, son poco habituales en un entrenamiento.
 audit-step-mean = Las iteraciones impresas tardan { $duration }, pero la media de todas las iteraciones según el propio log es { $mean }.
+audit-step-clock = Los tiempos impresos crecen { $each } con cada iteración, partiendo de cero: puede que vengan de un reloj que nunca se pone a cero. En ese caso, una iteración tarda { $each } y no { $duration }.
 audit-total-none = No hay ningún total con el que comparar.
 audit-total-negative = El total de { $duration } contradice sus partes.
 audit-total-explained = El { $share } del tiempo está contabilizado.
@@ -1414,6 +1425,7 @@ audit-counter-short = Hay muy pocas iteraciones para saber si su numeración es 
 audit-counter-regular = La numeración de las iteraciones es regular.
 audit-clock-none = El log no tiene marcas de tiempo que puedan retroceder.
 audit-clock-runs-on = Las marcas de tiempo nunca retroceden.
+audit-clock-negative = El reloj de la barra de progreso es negativo en la línea { $line }: el reloj de la máquina se atrasó mientras se escribía el log. Las iteraciones a partir de ahí no se cuentan.
 audit-clock-set = { $count ->
     [one] El reloj se atrasó una vez mientras se escribía el log (línea { $line }, { $by }); el tiempo que pasó ahí es una suposición.
    *[other] El reloj se atrasó { $count } veces mientras se escribía el log (la mayor, en la línea { $line }, { $by }); el tiempo que pasó ahí es una suposición.
@@ -1462,6 +1474,7 @@ finding-logging = La escritura del log ocupó { $seconds }, el { $share } del ti
 finding-communication = La espera de otros procesos ocupó { $seconds }, el { $share } del tiempo.
 finding-stall = Las pausas sin explicación ocuparon { $seconds }, el { $share } del tiempo.
 finding-gap = Durante { $seconds }, el { $share } del tiempo, no se ejecutó nada: reinicios o una máquina suspendida.
+finding-unlogged = El log no explica { $seconds }, el { $share } del tiempo.
 finding-slower = Las iteraciones { $first } a { $last } tardaron { $level } en vez de { $normal }: eso costó { $seconds }, el { $share } del tiempo.
 finding-repeated = { $count ->
     [one] Se repitió una iteración tras un reinicio: { $seconds } de entrenamiento, el { $share } del tiempo.
@@ -1502,6 +1515,7 @@ summary-lost = { $count ->
   }
 summary-lost-all = El log no muestra ningún checkpoint: si no lo hay, se ha perdido todo ({ $wall })
 summary-for-times = Para tener tiempos, lánzalo así: stepscope run -- python train.py
+summary-teach = Para saber qué significan estas líneas: stepscope formats try LOG --suggest
 summary-nothing-lost = No se ha perdido tiempo de entrenamiento: no se hizo ninguna iteración
 summary-left = Tiempo restante: { $left }{ $range }
 summary-left-done = Tiempo restante: { $left }{ $range } · fin: { $time }
@@ -1517,12 +1531,18 @@ summary-doubt = { $each } o { $one } por iteración: «{ $text }» puede abarcar
 summary-doubt-unit = «{ $text }» no lleva unidad y puede abarcar { $count } iteraciones o una sola
 summary-no-times = El log no imprime tiempos: no hay ni duración ni hora de fin
 summary-no-steps = Aún no hay ninguna iteración con tiempo: no hay ni duración ni hora de fin
+summary-only-evaluations = { $count ->
+    [one] Una evaluación tardó { $seconds }; no hay tiempos de las iteraciones
+   *[other] { $count } evaluaciones tardaron entre { $low } y { $high } cada una, { $seconds } en total; no hay tiempos de las iteraciones
+}
 summary-so-far-no-total = { $wall } hasta ahora; para saber la hora de fin, indica --max-steps N
 summary-so-far-no-end = { $wall } hasta ahora; aún sin hora de fin
-summary-each-no-total = { $wall } hasta ahora, { $level } por iteración; para la hora de fin: --max-steps N
+summary-each-no-total = { $wall } hasta ahora, { $level } por iteración; hora de fin con --max-steps N
 summary-each-no-end = { $wall } hasta ahora, { $level } por iteración; aún sin hora de fin
 summary-unlogged = Mayor coste: { $seconds } ({ $share }) que el log no explica
 summary-healthy = Nada que corregir: el { $share } del tiempo es entrenamiento
+summary-healthy-part = Nada que corregir en lo que el log cronometra; sin tiempos: { $stops }
+summary-healthy-inside = Nada que corregir en lo que el log cronometra; dentro del entrenamiento: { $stops }
 summary-few = Hay muy pocas líneas para saber en qué se va el tiempo
 summary-no-cost = No hay ningún coste evitable del 1 % o más
 size-mib = { $size } MiB
@@ -1547,7 +1567,7 @@ cost-repeated = { $count ->
     [one] Mayor coste: una iteración repetida tras un reinicio, { $seconds } ({ $share })
    *[other] Mayor coste: { $count } iteraciones repetidas tras reinicios, { $seconds } ({ $share })
   }
-cost-after-best = Mayor coste: { $seconds } ({ $share }) tras la mejor pérdida de validación (iteración { $step })
+cost-after-best = Mayor coste: { $seconds } ({ $share }) tras la mejor pérdida (iteración { $step })
 
 ## Una pantalla
 
@@ -1555,6 +1575,8 @@ slow-group-times = { $where } ({ $count }×)
 slow-group-some = { $count } iteraciones
 section-slow-lines = Líneas lentas ({ $count } iteraciones cada una)
 section-change-next = Qué cambiar la próxima vez
+change-savings-rest = ahorro en lo que queda de esta ejecución
+change-savings-run = ahorro en una ejecución como esta
 finish-would = habría terminado: { $time } ({ $low } – { $high })
 slow-group-every = cada { $every }
 slow-group-window = { $first }–{ $last }
@@ -1639,7 +1661,10 @@ page-card-overhead = Sobrecarga
 page-ended-at = fin: { $time }
 page-elapsed = { $duration } hasta ahora
 page-no-total = total desconocido
-page-iterations = iteraciones
+page-iterations = { $count ->
+    [one] iteración
+   *[other] iteraciones
+}
 page-per-iteration = por iteración
 page-speed-range = el { $share } tarda { $span }
 page-speed-tokens = { $tokens } tokens/s
@@ -1755,7 +1780,7 @@ alarm-past-best-unsaved = La pérdida de validación fue mínima en la iteració
 alarm-past-best-unsaved-left = La pérdida de validación fue mínima en la iteración { $step } ({ $loss }), y las { $count } evaluaciones posteriores son peores; el { $share } del tiempo se gastó después. Seguir { $left } más apenas ayudará; el log no muestra ningún checkpoint de esa iteración.
 
 # La respuesta en tres líneas, cuando una media no es una iteración normal
-summary-each-no-total-mean = { $wall } hasta ahora, { $level } por iteración de media; hora de fin: --max-steps N
+summary-each-no-total-mean = { $wall } hasta ahora, { $level } por iteración de media; hora de fin con --max-steps N
 summary-each-no-end-mean = { $wall } hasta ahora, { $level } por iteración de media; aún sin hora de fin
 state-last-written-only = última línea: { $at }
 error-fleet-bad-pattern = un patrón de ruta contiene entre llaves los nombres user, project, commit, gpu, hosts, devices, job_id o price, cada uno como mucho una vez
@@ -1779,8 +1804,10 @@ fleet-nothing-timed = { $count ->
    *[other] { $count } ejecuciones, y ningún log contiene tiempos.
   }
 fleet-rests-on = El { $unexplained } del tiempo no aparece en ninguna línea de los logs. Si cada ejecución cuenta una vez, el goodput es del { $runs }.
+fleet-each-once = Si cada ejecución cuenta una vez, el goodput es del { $runs }.
 fleet-lost = Perdido: { $amount }. Causa principal: { $cause }, { $most }.
 fleet-first = Lo primero que conviene hacer: { $what }. Eso habría ahorrado { $amount }.
+fleet-then = Después: { $what }.
 fleet-counted = { $count ->
     [one] De { $of } ejecuciones se cuenta la única cuyo número de GPU se conoce.
    *[other] De { $of } ejecuciones se cuentan las { $count } cuyo número de GPU se conoce.
@@ -1845,6 +1872,7 @@ fleet-cause-spread = { $count ->
 }
 fleet-would-save = { $what }; habría ahorrado { $amount }
 fleet-beyond = Parte que no aportó ninguna precisión útil: { $amount }.
+fleet-tradeoff = Con menos checkpoints se pierde más cuando una ejecución falla; hasta ahora eso costó { $amount }.
 fleet-most-in = lo que más, en { $run }: { $amount }
 fleet-regression-commit = { $config }: desde el commit { $since } una iteración tarda un { $share } más{ $range }: { $before } → { $after }, sobre todo en { $phase }. { $count ->
     [one] Una ejecución desde entonces,

@@ -40,9 +40,11 @@ part-span = { $phase } { $duration } ({ $span })
 run-progress = itération { $step } sur { $total } ({ $share })
 run-progress-open = itération { $step }
 run-none = aucune itération chronométrée
+run-unread = aucune itération reconnue
 run-normal = Une itération normale dure { $duration } (90 % durent { $span }).
 run-present = Actuellement, une itération dure { $duration }.
 run-normal-one = Une itération normale dure { $duration }.
+run-median = L’itération médiane dure { $duration }.
 run-tokens = { $tokens } tokens/s.
 run-before = Dans l’entraînement précédent, elle durait { $duration } : dans celui-ci, elle dure { $share } { $pace ->
     [slower] de plus
@@ -72,7 +74,7 @@ trend-steady = Stable à { $share } près : aucun ralentissement dans ces ligne
 trend-steady-but = Stable à { $share } près, sauf les itérations { $first } à { $last }, plus lentes.
 trend-between = Les itérations { $first } à { $last } ont duré { $level }, la plupart des autres { $normal }.
 trend-scatter = Pas de tendance : les durées varient entre { $low } et { $high }.
-trend-two-speeds = Deux vitesses : { $count } itérations affichées sur { $total } prennent de { $other_low } à { $other_high }, les autres de { $low } à { $high }. Les premières sont { $factor } fois plus { $pace ->
+trend-two-speeds = Deux vitesses : { $count } itérations affichées sur { $total } prennent { $own }, les autres { $others }. Les premières sont { $factor } fois plus { $pace ->
     [faster] rapides
    *[slower] lentes
 }.
@@ -100,6 +102,7 @@ data-bottleneck = L’attente des données prend { $share } du temps ({ $wait } 
 data-share = L’attente des données prend { $share } du temps ({ $wait } sur { $step } par itération).
 data-first = Seule la première ligne attend les données : jusqu’à l’itération { $step }, chacune a attendu { $duration }, ensuite { $usual }. Le chargement des données ne ralentit pas le reste.
 data-minor = L’attente des données prend { $share } du temps : le chargement des données n’est pas le goulot d’étranglement.
+part-of-step = L’essentiel d’une itération est « { $name } » : { $duration } sur { $whole } ({ $share }).
 data-by-means = L’attente des données prend { $share } du temps d’après les moyennes affichées dans le log ({ $wait } sur { $step } par itération) : les itérations affichées n’en montrent presque rien, par hasard.
 data-at-once = L’attente des données prend { $share } du temps, presque tout à { $count ->
     [one] l’itération { $step }
@@ -228,6 +231,7 @@ skipped-few = { $count ->
 finish-last-event = Le dernier événement du log est « { $phase } » (ligne { $line }) ; aucune itération n’est affichée ensuite.
 rough-bar = Temps restant sur cette barre de progression, qui ne couvre peut-être qu’une époque parmi d’autres : environ { $duration }.
 rough-few = Temps restant à cette vitesse : environ { $duration }{ $range }. C’est une estimation grossière, sur très peu de lignes.
+rough-two = Il reste entre { $low } et { $high } : la vitesse moyenne de la barre de progression et son dernier débit diffèrent d’un facteur { $factor }.
 rough-first = Temps restant si toutes les itérations durent autant que cette première : environ { $duration }{ $range }. Elle comprend le préchauffage, l’estimation est donc grossière.
 finish-none = Pas d’heure de fin : { $reason }
 finish-none-rough = Pas encore d’estimation plus fiable : { $reason }
@@ -240,6 +244,7 @@ reason-no-steps = aucune itération chronométrée pour l’instant. Réessayez 
 reason-times-doubt = « { $text } » peut être le temps d’une itération ou celui de { $count } ; rien dans le log ne permet de trancher.
 reason-no-times = le log contient des itérations, mais pas leurs durées.
 reason-no-total = le log n’indique pas le nombre total d’itérations. Indiquez --max-steps N, ou --config avec les réglages de l’exécution.
+reason-loop-of-fits = le log montre { $count } appels successifs à fit, d’une seule époque chacun ; il n’indique pas combien il en reste.
 reason-implausible-total = le total indiqué de { $total } itérations n’est pas plausible : à la vitesse actuelle, il faudrait encore { $left }. Indiquez --max-steps N.
 reason-too-few = { $count ->
     [one] une seule itération normale a été affichée ; il en faut trois pour estimer une vitesse. Réessayez quand le log aura quelques lignes de plus.
@@ -404,7 +409,7 @@ error-not-a-training-log = aucun format connu ne correspond à ce fichier, et sa
     .hint = stepscope formats try { $path } --suggest     montre jusqu’où va chaque format et comment en définir un nouveau
 error-nvidia-smi-table = ceci est la sortie de nvidia-smi, pas un log d’entraînement
     .hint = stepscope train.log --nvidia-smi { $path }     explique un log avec elle
-error-no-format-fits = aucun format connu ne correspond à ce fichier ; des lignes comme celle-ci sont peut-être des itérations, mais on ne sait pas lequel de leurs nombres est l’étape ou le temps
+error-no-format-fits = aucun format connu ne correspond à ce fichier ; des lignes comme celle-ci sont peut-être des itérations, mais on ne sait pas lequel de leurs nombres est l’itération ou le temps
     .hint = stepscope formats try { $path } --suggest     montre jusqu’où va chaque format et comment en définir un nouveau
 error-no-such-config = ce fichier de configuration n’existe pas
     .hint = --config attend le fichier avec lequel l’exécution a été lancée, par exemple config/train_gpt2.py
@@ -943,6 +948,7 @@ why-neighbours = Autour d’elle : { $items }.
 why-neighbour = { $step } : { $duration }
 why-settle = Pour le savoir :
 why-unprinted = L’itération { $step } n’a pas sa propre ligne. Les plus proches :
+why-unprinted-normal = Les itérations sans ligne sont supposées normales : { $level } chacune.
 why-inside = L’itération { $step } fait partie de celles que couvre la ligne de l’itération { $line_step }.
 why-no-time = La ligne de l’itération { $step } ne donne pas de temps.
 why-page = Plus de détails : stepscope doc { $code }
@@ -971,7 +977,7 @@ infer-step-word = « { $text } » est interprété comme l’itération.
 infer-time-mean = « { $text } » est interprété comme une moyenne depuis la première itération, en { $unit } : elle baisse de ligne en ligne alors que sa somme croît, et les itérations en sont déduites.
 infer-time-none = Aucun nombre de ces lignes n’a pu être identifié comme une durée.
 infer-time-stamps = Les durées sont les écarts entre les horodatages des lignes.
-infer-time-of-all = Seule la durée totale, { $total }, est imprimée : chaque itération en reçoit la moyenne, avec tout ce qui s’est passé entre elles.
+infer-time-of-all = Seule la durée totale, { $total }, est affichée : chaque itération en reçoit la moyenne, avec tout ce qui s’est passé entre elles.
 infer-time-step = « { $text } » est interprété comme le temps d’une itération, en { $unit }.
 infer-time-total = « { $text } » est interprété comme le temps de toutes les itérations depuis la ligne précédente, en { $unit }.
 infer-time-clock = « { $text } » est interprété comme une horloge qui avance de ligne en ligne, en { $unit }.
@@ -1194,6 +1200,10 @@ advice-a117-assumed = 3 % pour GPT-2 sur une A100 (de 93 à 90 ms), 0 à 8 % 
 advice-a118-change = garder les { $count } derniers checkpoints
 advice-a118-costs = Vous ne pouvez revenir qu’aux { $count } derniers ; copiez ailleurs ce que vous voulez garder.
 advice-a118-evidence = { $count } checkpoints d’environ { $each } Go chacun, et ce programme les garde tous : { $total } Go à la fin.
+advice-a122-change = arrêter à la meilleure perte de validation (itération { $step })
+advice-a122-change-now = arrêter maintenant : la perte de validation était la meilleure à l’itération { $step }
+advice-a122-costs = Vous gardez le checkpoint de la meilleure itération, pas le dernier ; enregistrez-en un chaque fois que la perte de validation s’améliore.
+advice-a122-evidence = La perte de validation était la plus basse à l’itération { $step } ({ $loss }) ; les { $count } évaluations suivantes sont moins bonnes.
 safety-now = Entre deux checkpoints (toutes les { $interval } itérations), un plantage peut faire perdre jusqu’à { $stake } de travail.
 safety-within = C’est dans la limite que vous acceptez de perdre ({ $accepted }).
 safety-beyond = Vous acceptez de perdre { $accepted } : enregistrez un checkpoint au moins toutes les { $needed } itérations.
@@ -1401,6 +1411,7 @@ audit-step-none = Des itérations ont été lues, mais on ne peut pas en tirer d
 audit-step-plausible = { $duration } par itération est plausible.
 audit-step-odd = Des itérations de { $duration }, ou des temps aussi inégaux, sont inhabituels pour un entraînement.
 audit-step-mean = Les itérations affichées durent { $duration }, mais la moyenne de toutes les itérations que donne le log est de { $mean }.
+audit-step-clock = Les durées affichées augmentent de { $each } à chaque itération, à partir de zéro : elles viennent peut-être d’un chronomètre jamais remis à zéro. Une itération prend alors { $each }, et non { $duration }.
 audit-total-none = Il n’y a pas de total à comparer.
 audit-total-negative = Le total de { $duration } contredit la somme de ses parties.
 audit-total-explained = { $share } du temps est comptabilisé.
@@ -1409,6 +1420,7 @@ audit-counter-short = Trop peu d’itérations pour voir si leurs numéros se su
 audit-counter-regular = Les numéros d’itération se suivent régulièrement.
 audit-clock-none = Le log n’a pas d’horodatage qui puisse reculer.
 audit-clock-runs-on = Les horodatages ne reculent jamais.
+audit-clock-negative = L’horloge de la barre de progression est négative à la ligne { $line } : l’horloge de la machine a été reculée pendant l’écriture du log. Les itérations suivantes ne sont pas comptées.
 audit-clock-set = { $count ->
     [one] L’horloge a été reculée une fois pendant l’écriture du log (ligne { $line }, de { $by }) ; le temps écoulé à ce moment est estimé.
    *[other] L’horloge a été reculée { $count } fois pendant l’écriture du log (le plus à la ligne { $line }, de { $by }) ; le temps écoulé à ces moments est estimé.
@@ -1457,6 +1469,7 @@ finding-logging = L’écriture du log a pris { $seconds }, soit { $share } du t
 finding-communication = L’attente d’autres processus a pris { $seconds }, soit { $share } du temps.
 finding-stall = Des pauses inexpliquées ont pris { $seconds }, soit { $share } du temps.
 finding-gap = Rien n’a tourné pendant { $seconds }, soit { $share } du temps : redémarrages ou machine en veille.
+finding-unlogged = Le log n’explique pas { $seconds }, soit { $share } du temps.
 finding-slower = Les itérations { $first } à { $last } ont duré { $level } au lieu de { $normal } : cela a coûté { $seconds }, soit { $share } du temps.
 finding-repeated = { $count ->
     [one] Une itération a été refaite après un redémarrage : { $seconds } d’entraînement, soit { $share } du temps.
@@ -1497,6 +1510,7 @@ summary-lost = { $count ->
   }
 summary-lost-all = Le log ne montre aucun checkpoint : s’il n’y en a pas, tout est perdu ({ $wall })
 summary-for-times = Pour avoir des temps, lancez : stepscope run -- python train.py
+summary-teach = Pour connaître le sens de ces lignes : stepscope formats try LOG --suggest
 summary-nothing-lost = Aucun temps d’entraînement perdu : aucune itération n’a été faite
 summary-left = Temps restant : { $left }{ $range }
 summary-left-done = Temps restant : { $left }{ $range } · fin : { $time }
@@ -1512,12 +1526,18 @@ summary-doubt = { $each } ou { $one } par itération : « { $text } » en couvre
 summary-doubt-unit = « { $text } » n’a pas d’unité et couvre { $count } itérations ou une seule
 summary-no-times = Le log ne donne aucun temps : ni durée ni heure de fin
 summary-no-steps = Aucune itération chronométrée pour l’instant : ni durée ni heure de fin
+summary-only-evaluations = { $count ->
+    [one] Une évaluation a pris { $seconds } ; aucune itération n’est chronométrée
+   *[other] { $count } évaluations ont pris de { $low } à { $high } chacune, { $seconds } en tout ; aucune itération n’est chronométrée
+}
 summary-so-far-no-total = { $wall } jusqu’ici ; pour l’heure de fin, indiquez --max-steps N
 summary-so-far-no-end = { $wall } jusqu’ici ; pas encore d’heure de fin
 summary-each-no-total = { $wall } jusqu’ici, { $level } par itération ; heure de fin avec --max-steps N
 summary-each-no-end = { $wall } jusqu’ici, { $level } par itération ; pas encore d’heure de fin
 summary-unlogged = Coût principal : { $seconds } ({ $share }) que le log n’explique pas
 summary-healthy = Rien à corriger : l’entraînement occupe { $share } du temps
+summary-healthy-part = Rien à corriger dans ce que le log chronomètre ; sans durée : { $stops }
+summary-healthy-inside = Rien à corriger dans ce que le log chronomètre ; compris dans l’entraînement : { $stops }
 summary-few = Trop peu de lignes pour dire ce qui coûte du temps
 summary-no-cost = Aucun coût évitable de 1 % ou plus n’a été trouvé
 size-mib = { $size } Mio
@@ -1550,6 +1570,8 @@ slow-group-times = { $where } ({ $count }×)
 slow-group-some = { $count } itérations
 section-slow-lines = Lignes lentes ({ $count } itérations chacune)
 section-change-next = À changer la prochaine fois
+change-savings-rest = gains sur le reste de cette exécution
+change-savings-run = gains sur une exécution comme celle-ci
 finish-would = sans cet arrêt, fin : { $time } ({ $low } – { $high })
 slow-group-every = toutes les { $every }
 slow-group-window = { $first }–{ $last }
@@ -1634,7 +1656,10 @@ page-card-overhead = Surcoût
 page-ended-at = fin : { $time }
 page-elapsed = { $duration } jusqu’ici
 page-no-total = total inconnu
-page-iterations = itérations
+page-iterations = { $count ->
+    [one] itération
+   *[other] itérations
+}
 page-per-iteration = par itération
 page-speed-range = { $share } des itérations : { $span }
 page-speed-tokens = { $tokens } tokens/s
@@ -1774,8 +1799,10 @@ fleet-nothing-timed = { $count ->
    *[other] { $count } exécutions, dont aucun log ne contient de temps.
   }
 fleet-rests-on = { $unexplained } du temps n’apparaît dans aucune ligne des logs. Si chaque exécution compte une fois, le goodput est de { $runs }.
+fleet-each-once = Si chaque exécution compte une fois, le goodput est de { $runs }.
 fleet-lost = Perdu : { $amount }, surtout : { $cause }, { $most }.
 fleet-first = À corriger d’abord : { $what }. Cela aurait économisé { $amount }.
+fleet-then = Ensuite : { $what }.
 fleet-counted = { $count ->
     [one] Sur { $of } exécutions, seule compte celle dont le nombre de GPU est connu.
    *[other] Sur { $of } exécutions, seules comptent les { $count } dont le nombre de GPU est connu.
@@ -1840,6 +1867,7 @@ fleet-cause-spread = { $count ->
 }
 fleet-would-save = { $what } ; aurait économisé { $amount }
 fleet-beyond = Sur ce total, { $amount } sans gain de précision utile.
+fleet-tradeoff = Avec moins de checkpoints, une exécution qui plante perd davantage ; jusqu’ici, cela a coûté { $amount }.
 fleet-most-in = surtout dans { $run } : { $amount }
 fleet-regression-commit = { $config } : depuis le commit { $since }, une itération prend { $share } de plus{ $range } : { $before } → { $after }, surtout : { $phase }. { $count ->
     [one] Une exécution depuis,

@@ -9,7 +9,7 @@ import numpy as np
 from stepscope.core.message import Message, Seconds, say
 from stepscope.core.redact import redact
 from stepscope.infer.candidate import Candidate
-from stepscope.infer.clock_choice import Doubt
+from stepscope.infer.choice import Doubt
 from stepscope.infer.counter import Counter
 from stepscope.infer.kinds import Kind
 from stepscope.infer.stop_lines import Stops

@@ -12,21 +12,17 @@ import numpy as np
 
 from stepscope.columns.statistics import median
 from stepscope.core.units import NS
-from stepscope.infer.clock_choice import Choice, Doubt, StepLines, choose
-from stepscope.infer.counter import (
-    LEAST_ROWS,
-    Counter,
-    count_lines,
-    find_counter,
-    first_number,
-    names_a_count,
-    of_headed_epochs,
-    whole,
-)
+from stepscope.infer.choice import Choice, Doubt
+from stepscope.infer.clock_choice import choose
+from stepscope.infer.count_of_epochs import of_headed_epochs
+from stepscope.infer.count_of_run import LEAST_ROWS
+from stepscope.infer.counter import Counter, first_number, whole
 from stepscope.infer.epoch_line import find_epoch_line, stretches_between
+from stepscope.infer.find_counter import count_lines, find_counter, names_a_count
 from stepscope.infer.kinds import EVALUATION, MAX_KINDS, Days, Kind, SeenLine, SortedKinds
 from stepscope.infer.line_parts import Field
 from stepscope.infer.records import Companion, find_companion
+from stepscope.infer.step_rows import StepLines
 from stepscope.infer.time_figures import Floats, find_columns
 from stepscope.infer.work_rate import work_clock
 from stepscope.lines.prefix import split_prefix

@@ -16,9 +16,12 @@ from typing import NamedTuple
 import numpy as np
 
 from stepscope.columns.statistics import median
-from stepscope.infer.clock_choice import CONFIDENCE, Choice, Doubt, StepLines, choose
-from stepscope.infer.counter import LEAST_ROWS
+from stepscope.infer.choice import Choice, Doubt
+from stepscope.infer.clock_choice import choose
+from stepscope.infer.count_of_run import LEAST_ROWS
+from stepscope.infer.figure_meaning import CONFIDENCE
 from stepscope.infer.kinds import Kind, SeenLine, SortedKinds
+from stepscope.infer.step_rows import StepLines
 from stepscope.infer.time_figures import Floats, Meaning, TimeColumn, find_columns
 
 _LOOKED_AT = 80
@@ -114,7 +117,8 @@ def _place(kind: Kind, numbers: Sequence[int], steps: Floats) -> tuple[list[Seen
     gaps = [bisect_left(numbers, entry.number) for entry in seen]
     if len(set(gaps)) < _ALONE * len(gaps) or len(set(gaps)) < LEAST_ROWS:
         return None
-    if not _is_regular(gaps) and not _is_regular([int(steps[gap - 1]) for gap in gaps if gap]):
+    before = [steps[gap - 1] for gap in gaps if gap]
+    if not _is_regular(gaps) and not (np.isfinite(before).all() and _is_regular([int(step) for step in before])):
         return None
     is_ahead = _is_ahead(seen, numbers, gaps, steps)
     pairs = [(entry, gap if is_ahead else gap - 1) for entry, gap in zip(seen, gaps, strict=True)]

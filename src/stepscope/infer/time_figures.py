@@ -98,6 +98,8 @@ _PART_WORDS = frozenset(
         "cpu",
     ]
 )
+# `time now: 33:28.62`: a moment, which differences time
+_MOMENT_WORDS = frozenset(["now", "date"])
 # `Cost = 5.26` without a unit, where nothing else is a loss.
 COST = re.compile(r"(?:(?:train(?:ing)?|avg|average|mean|total|current)[_ ])?cost")
 _LEFT_WORDS = frozenset(["eta", "remaining", "left", "remain", "expected"])
@@ -212,6 +214,8 @@ def _column(index: int, field: Field, before: str, values: Floats) -> TimeColumn
         return TimeColumn(index, field, ("left",), _stated_unit(field, words), values)
     if _RATE_UNIT.match(unit) or _RATE_KEY.search(key):
         return TimeColumn(index, field, ("rate",), 1.0, values, is_mean)
+    if field.kind == "clock" and words & _MOMENT_WORDS and only_rises(values):
+        return TimeColumn(index, field, ("clock",), 1.0, values)
     if (
         "loss" in key
         or (words & _PART_WORDS and not _PROCESSED.search(key))

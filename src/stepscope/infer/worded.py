@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from stepscope.columns.statistics import median
-from stepscope.core.message import Message, say
+from stepscope.core.message import Message, Seconds, say
 from stepscope.core.redact import redact
 from stepscope.core.units import NS
 from stepscope.infer.time_figures import only_rises
@@ -49,6 +49,8 @@ _FIRST_OF_AVERAGE = 3
 _LEAST_STAMPED = 2
 _LEAST_BEFORE_TOTAL = 3
 _UNTIMED_SURE = 0.5
+_LEAST_ALONE = 3
+_HAS_LOSS = re.compile(loss_pattern().removeprefix("(?:").removesuffix(")?"))
 # Timestamps decide where one reading is this near to them (a log of the ratio) and the others are twice as far.
 _AGREES = 0.15
 _TICKS = 3.0  # seconds between two lines: timestamps mostly count whole ones
@@ -75,7 +77,7 @@ def worded_format(lines: Sequence[str], name: str) -> Format | None:
     heads = [line for line in read if line.time is None and line.counter is not None and not line.is_validation]
     if heads and len(heads) >= len(timed) - 1:
         return _on_two_lines(timed, heads, name)
-    return _without_number(timed, name)
+    return _without_number(timed, read, name)
 
 
 def _is_of_all(line: WordedLine, read: list[WordedLine]) -> bool:
@@ -91,7 +93,7 @@ def _is_of_all(line: WordedLine, read: list[WordedLine]) -> bool:
 
 def _by_timestamps(read: list[WordedLine], name: str) -> Format | None:
     """Lines with a step, a loss and a timestamp, two at least: what passed between them is their time."""
-    has_loss = re.compile(loss_pattern().removeprefix("(?:").removesuffix(")?")).match
+    has_loss = _HAS_LOSS.match
     own = [
         line
         for line in read
@@ -164,8 +166,16 @@ def _on_one_line(own: list[WordedLine], name: str) -> Format | None:
     return _assembled(own, steps, head, name, is_epoch=is_epoch)
 
 
-def _untimed(own: list[WordedLine], head: str, name: str) -> Format | None:
-    """Lines that number their steps and say what is left, but not how long a step takes."""
+def _doubt(line: WordedLine, values: np.ndarray, steps: np.ndarray) -> Message:
+    """Which two times a figure may be: that of one step, or of all since the line before."""
+    assert line.time is not None
+    count, one_s = max(1, int(median(np.diff(steps)))), float(median(values))
+    each = Seconds(one_s / count)
+    return say("infer-doubt-interval", text=redact(line.time.text, 40), count=count, one=Seconds(one_s), each=each)
+
+
+def _untimed(own: list[WordedLine], head: str, name: str, because: Message | None = None) -> Format | None:
+    """Lines that number their steps, but do not say how long one takes: what is left, or a figure of two meanings."""
     step = Line("step", head + loss_pattern())
     if not all(step.regex.match(line.text) for line in own):
         return None
@@ -179,7 +189,7 @@ def _untimed(own: list[WordedLine], head: str, name: str) -> Format | None:
         clock=Clock(covers="stamp", includes=("evaluation", "checkpoint"), note=""),
         layout=Layout(first_step=1, first_epoch=_first_epoch(own)),
         is_timed=False,
-        inferred=Inferred(_UNTIMED_SURE, (first, Assumption(say("infer-time-none"), None, _UNTIMED_SURE))),
+        inferred=Inferred(_UNTIMED_SURE, (first, Assumption(because or say("infer-time-none"), None, _UNTIMED_SURE))),
     )
 
 
@@ -200,11 +210,21 @@ def _last_before(heads: list[WordedLine], number: int) -> WordedLine | None:
     return next((head for head in reversed(heads) if head.number < number), None)
 
 
-def _without_number(timed: list[WordedLine], name: str) -> Format | None:
+def _without_number(timed: list[WordedLine], read: list[WordedLine], name: str) -> Format | None:
     """Lines that name no step are counted, if their times are those of a training."""
-    if not all(line.time is not None and _OF_TRAINING.search(line.time.text) for line in timed):
+    is_named = all(line.time is not None and _OF_TRAINING.search(line.time.text) for line in timed)
+    if not is_named and not _is_between_losses(timed, read):
         return None
     return _assembled(timed, np.arange(1, len(timed) + 1), "", name, is_epoch=False, is_counted=True)
+
+
+def _is_between_losses(timed: list[WordedLine], read: list[WordedLine]) -> bool:
+    """Whether times stand alone on their lines, and each has a loss on a line of its own: `88.06 s`, `loss 2.31`."""
+    losses = [line.number for line in read if _HAS_LOSS.match(line.text)]
+    alone = [line.number for line in timed if line.time is not None and line.time.kind == "alone"]
+    if len(alone) < max(_LEAST_ALONE, len(timed)) or not losses:
+        return False
+    return all(any(first < loss < last for loss in losses) for first, last in pairwise(alone))
 
 
 class _Meaning(NamedTuple):
@@ -233,7 +253,7 @@ def _assembled(
     values = np.array([line.time.value * unit for line in own if line.time is not None])
     meaning = _by_moments(own, values, steps) or _meaning(time.kind, values, steps, is_one_each=is_epoch or is_counted)
     if meaning is None:
-        return None
+        return _untimed(own, head, name, because=_doubt(own[0], values, steps)) if head else None
     is_elapsed = (
         meaning.because is None and _ELAPSED.search(time.text) is not None and bool((np.diff(values) > 0).all())
     )

@@ -36,9 +36,9 @@ _NAMED_PER = (
 )
 # `[0:05:00 < 2:41:40]`: what has passed, and what is left
 _BETWEEN = r"[\[(]\s?(?P<value>\d+(?::\d\d){1,2})\s?<\s?\d+(?::\d\d){1,2}\s?[\])]"
-# `Epoch 3/20 - 65.2s`, `Epoch 00005: 125.3s`
+# `Epoch 3/20 - 65.2s`, `Epoch 00005: 125.3s`, `Step 4 | 0.61 s`
 _EPOCH_TOOK = (
-    rf"{_BEFORE}(?i:epoch){_GLUE}\d+(?:\s?/\s?\d+)?[\])]?\s{{0,2}}[:,|-]\s{{0,3}}"
+    rf"{_BEFORE}(?i:epoch|step|iter(?:ation)?|batch){_GLUE}\d+(?:\s?/\s?\d+)?[\])]?\s{{0,2}}[:,|-]\s{{0,3}}"
     rf"(?P<value>{_NUMBER})\s?(?P<unit>{_UNIT})\b"
 )
 # `Train 1792 in 4.387seconds`, of a line with a loss
@@ -53,10 +53,11 @@ _NAMED_RATE = (
 _NOT_OTHERS = (
     r"(?<![A-Za-z\d])(?<!data )(?<!load )(?<!loading )(?<!val )(?<!eval )(?<!test )(?<!remaining )(?<!read )"
     r"(?<!data_)(?<!load_)(?<!val_)(?<!eval_)(?<!test_)(?<!reader_)"
+    r"(?<!forward_)(?<!backward_)(?<!fwd_)(?<!bwd_)(?<!fw_)(?<!bw_)(?<!optim_)(?<!optimizer_)(?<!model_)(?<!comm_)"
 )
 # What trainers call the time of something they did.
 _NAME = (
-    r"(?i:(?:(?:iteration|iter|step|batch|epoch|train(?:ing)?(?:[ _]step)?|forward-backward|wall)[ _]?)?time"
+    r"(?i:(?:(?:iteration|iter|step|batch|epoch|train(?:ing)?(?:[ _]step)?|forward-backward|wall|total)[ _]?)?time"
     r"(?:[ _](?:taken|cost|used|elapsed|diff|(?:this|per|for|of)[ _](?:the[ _])?(?:step|iteration|epoch)))?"
     r"|itime|elapsed?|duration|batch_cost|took|cost[ _]time|used[ _]time|run[ _]?time)[\"']?"
 )
@@ -65,7 +66,7 @@ _NAMED = (
     rf"{_NOT_OTHERS}{_NAME}(?:\s?\((?P<inner>{_UNIT})\))?[\s:=]{{1,3}}"
     rf"(?P<value>{_NUMBER})(?:\s?(?P<unit>{_UNIT}))?(?![\w:/%])"
 )
-_CLOCK = r"\d+(?::\d\d){1,2}(?:\.\d+)?"
+_CLOCK = r"(?:\d+:\d\d:\d\.\d+|\d+(?::\d\d){1,2}(?:\.\d+)?)"  # `0:00:1.390`, too
 # `Time: 0:04:21`
 _CLOCKED = rf"{_NOT_OTHERS}{_NAME}[\s:=]{{1,3}}(?P<value>{_CLOCK})(?![\w:/%])"
 # `Epoch 17: 57:16`, and nothing else
@@ -75,6 +76,8 @@ _LEFT = (
     r"\b(?i:eta|time[ _]left|remaining)[\"']?[\s:=\"']{1,4}"
     r"(?P<value>(?:\d+ days?,? )?\d+(?::\d\d){1,2}|\d+s|\d+h(?: ?\d+m)?)(?![\w:])"
 )
+# `88.06 s`, and nothing else
+_ALONE = rf"^(?P<value>{_NUMBER})\s{{0,3}}(?P<unit>{_UNIT})\s*$"
 # `Epoch #1 at 81.6s`: a moment on a clock
 _AT = rf"{_BEFORE}at (?P<value>{_NUMBER})\s?(?P<unit>{_UNIT})\b"
 _DATA = (
@@ -100,6 +103,7 @@ TimeKind = Literal[
     "at",
     "left",
     "in",
+    "alone",
 ]
 _TIMES: tuple[tuple[TimeKind, str], ...] = (
     ("per", _PER),
@@ -114,6 +118,7 @@ _TIMES: tuple[tuple[TimeKind, str], ...] = (
     ("at", _AT),
     ("left", _LEFT),
     ("in", _IN),
+    ("alone", _ALONE),
 )
 CLOCKS: frozenset[TimeKind] = frozenset({"clocked", "epoch_clock", "between"})
 RATES: frozenset[TimeKind] = frozenset({"rate", "named_rate"})

@@ -7,11 +7,13 @@ import re
 import numpy as np
 
 from stepscope.columns.statistics import median
-from stepscope.infer.clock_choice import CONFIDENCE, Choice, StatedWork, StepLines
+from stepscope.infer.choice import Choice, StatedWork
 from stepscope.infer.counter import whole
+from stepscope.infer.figure_meaning import CONFIDENCE
 from stepscope.infer.kinds import Kind, SeenLine, SortedKinds
 from stepscope.infer.line_parts import Field
 from stepscope.infer.patterns import write_pattern
+from stepscope.infer.step_rows import StepLines
 from stepscope.infer.time_figures import Floats, Meaning, TimeColumn, median_pace, number, paces_of
 from stepscope.lines.format import Line
 

@@ -13,7 +13,7 @@ from stepscope.core.lazy_pattern import LazyPattern
 from stepscope.lines.figures import parse_clock
 
 _CLOCK = r"(?:\d+ days?,? )?\d+:\d\d(?::\d\d)?"
-_WORDED = r"(?:\d+(?:\.\d+)?\s?(?:d|h|m|min|s)\b,?\s*){1,4}"
+_WORDED = r"(?:\d+(?:\.\d+)?\s?(?:d|h|m|min|s|days?|hours?|minutes?|seconds?)\b,?\s*(?:and\s+)?){1,4}"
 _LEFT = tuple(
     LazyPattern(pattern, re.IGNORECASE)
     for pattern in (
@@ -21,7 +21,7 @@ _LEFT = tuple(
         rf"\b(?:eta|time[ _]left|(?:time )?remaining|estimated time to finish|left_?time|remain_?time)\b[\s:=]{{1,3}}"
         rf"(?P<clock>{_CLOCK}|{_WORDED})",
         # `30.5 hours left`
-        r"(?P<number>\d+(?:\.\d+)?) (?P<unit>days|hours|minutes|seconds) (?:left|remaining)\b",
+        r"(?<!\d)(?P<number>\d+(?:\.\d+)?) (?P<unit>days|hours|minutes|seconds) (?:left|remaining)\b",
         # a bar of tqdm, `[04:39<77:27:00, 279.10s/it`, and of a notebook, `[ 12/900 04:39 < 77:27:00, 0.01 it/s`
         rf"\[\s{{0,3}}(?:\d+/\d+\s+)?(?:{_CLOCK})\s?<\s?(?P<clock>{_CLOCK}),",
         # nerfstudio: `14 h, 32 m, 13 s`
@@ -30,13 +30,15 @@ _LEFT = tuple(
 )
 _SHARE = LazyPattern(r"\d \((\d{1,5}(?:\.\d+)?)%\)")
 _BAR = LazyPattern(r"(?<![\d.])(?P<n>\d{1,15})/(?P<total>\d{1,15}) (?=\[[\d=>.]|\d+(?::\d\d){1,2} < )")
+# fairseq, before its figures: `epoch 001:    100 / 12603 loss=`
+_OF_EPOCH = LazyPattern(r"\bepoch \d+: {1,8}(?P<n>\d{1,15}) / (?P<total>\d{1,15}) ")
 # Nobody trains that long: a time worked out from no step at all.
 _NEVER_S = 10 * 365 * 86_400.0
 _OF_BAR = 2  # the place of the bar's pattern
-_KERAS = LazyPattern(r"\d+/\d+ \[[=>.\s]+\]|\d+/\d+ [\u2500-\u257f\u2501]+ ")
+_KERAS = LazyPattern(r"(?<!\d)\d+/\d+ (?:\[[=>.\s]+\]|[\u2500-\u257f\u2501]+ )")
 _UNITS = {"days": 86_400.0, "hours": 3600.0, "minutes": 60.0, "seconds": 1.0}
 _RATE = LazyPattern(
-    r"(?P<number>\d+(?:\.\d+)?)\s?\(?(?P<unit>samples?|images?|imgs?|examples?|sentences?|words?|tokens?|frames?|"
+    r"(?<!\d)(?P<number>\d+(?:\.\d+)?)\s?\(?(?P<unit>samples?|images?|imgs?|examples?|sentences?|words?|tokens?|frames?|"
     r"sequences?|clips?|s)\s?/\s?s(?:ec(?:ond)?)?\b",
     re.IGNORECASE,
 )
@@ -58,6 +60,17 @@ _METERS = LazyPattern(
     r".{0,20}?\bdata(?:[_ ]time)?:?\s+[\d.]+s?\s{0,3}\(\s{0,3}(?P<wait>\d+(?:\.\d+)?)s?\)",
     re.IGNORECASE,
 )
+
+
+# What trainers print of the parts of a step: verl's `timing_s/gen:74.02`, ESPnet's `forward_time=0.156`, and in words
+# `collection time: 3.1s`. Waiting for data is told apart.
+_PARTS = LazyPattern(
+    r"\btiming_s/(?P<timing>\w+)[\"']?\s?[:=]\s?(?:np\.float\d+\()?(?P<a>\d+(?:\.\d+)?)"
+    r"|\b(?P<named>forward|fwd|backward|bwd|optim(?:izer)?(?:_step)?|generat(?:e|ion)|rollout|collection|learning|sampling"
+    r"|reward|update)[_ ]time[\"']?\s?[:=]\s?(?P<b>\d+(?:\.\d+)?(?:[eE]-?\d+)?)(?!\s?m)",
+    re.IGNORECASE,
+)
+_WHOLES = frozenset({"step", "total", "iteration", "iter", "training", "testing"})
 
 
 class Left(NamedTuple):
@@ -90,6 +103,18 @@ def means_in(text: str) -> Means | None:
     return None if found is None else Means(int(found["n"]) + 1, float(found["mean"]), float(found["wait"]))
 
 
+def parts_in(text: str) -> dict[str, float]:
+    """The parts of a step that a line times by name, in seconds; empty where it times none or one."""
+    if "tim" not in text:
+        return {}
+    found = {
+        own["timing"] or own["named"]: float(own["a"] or own["b"])
+        for own in _PARTS.finditer(text)
+        if own["timing"] not in _WHOLES
+    }
+    return found if len(found) > 1 else {}
+
+
 def left_in(text: str) -> Left | None:
     """The seconds that a line says are left; None where it does not say, or only a dash."""
     if is_past_total(text):
@@ -119,7 +144,10 @@ def is_past_total(text: str) -> bool:
 
 
 def bar_left_in(text: str) -> int | None:
-    """What the progress bar of a line has still to count; None where the line draws none."""
+    """What the progress bar, or the epoch, of a line has still to count; None where the line shows none."""
+    of_epoch = _OF_EPOCH.search(text)
+    if of_epoch is not None:
+        return max(0, int(of_epoch["total"]) - int(of_epoch["n"]))
     bars = [(int(found["n"]), int(found["total"])) for found in _BAR.finditer(text)]
     return bars[-1][1] - bars[-1][0] if bars and bars[-1][0] <= bars[-1][1] else None
 

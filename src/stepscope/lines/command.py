@@ -8,22 +8,34 @@ from typing import NamedTuple
 from stepscope.core.lazy_pattern import LazyPattern
 
 _LAUNCH = LazyPattern(
-    r"(?:^|[\s$>#!/])(?:python[\d.]*|torchrun|accelerate launch|deepspeed|srun|mpirun|CUDA_VISIBLE_DEVICES=\S+)\s.*\s-"
+    r"(?:^|[\s$>#!/])(?:python[\d.]*|torchrun|accelerate launch|deepspeed|srun|mpirun|CUDA_VISIBLE_DEVICES=\S+)"
+    r"\s.*\s(?:-|[\w.]+=)"
+    r"|(?:^|[\s/\\])lightgbm(?:\.exe)?\s.*\w="
 )
-_OPTION = LazyPattern(r"(?:^|\s)-{1,2}(?P<name>[A-Za-z][\w-]*)(?:=|\s+)(?P<value>\d[\d_]*)(?=\s|$|\\)")
+# `--max_iters=200`, `-niter 5`, and `num_trees=500` or `trainer.max_steps=500` of programs that take no dashes
+_OPTION = LazyPattern(
+    r"(?:^|\s)(?:-{1,2}(?P<name>[A-Za-z][\w-]*)(?:=|\s+)|\+{0,2}(?:\w+\.){0,4}(?P<key>[A-Za-z]\w*)=)"
+    r"(?P<value>\d[\d_]{0,20})(?=\s|$|\\)"
+)
 _MOST_CHARS = 400
 _STEPS = frozenset(
     {"max_iters", "max_iter", "max_steps", "num_steps", "total_steps", "train_steps", "num_train_steps", "iterations"}
     | {"num_iterations", "max_iterations", "max_train_steps", "train_iters", "niter", "total_iters", "num_iters"}
+    | {"num_trees", "num_boost_round", "n_estimators"}
 )
 _EPOCHS = frozenset(
     {"epochs", "epoch", "num_epochs", "max_epochs", "num_train_epochs", "n_epochs", "max_epoch", "train_epochs"}
 )
 
 
+# `Namespace(..., epoch=100, ...)`: the arguments, as argparse shows them
+_ARGUMENTS = LazyPattern(r"\bNamespace\(")
+_ARGUMENT = LazyPattern(r"[(\s](?P<name>[A-Za-z]\w*)=(?P<value>\d{1,12})(?=[,)])")
+
+
 # `Training for 10 iterations`
 _SPOKEN = LazyPattern(
-    r"(?i)\b(?:train|run|test|go|benchmark)\w*\b.{0,30}?\bfor (?P<num>\d+) (?P<what>iterations|steps|epochs)\b"
+    r"(?i)\b(?:train|run|test|go|benchmark)\w*\b.{0,30}?\bfor (?P<num>\d{1,15}) (?P<what>iterations|steps|epochs)\b"
 )
 
 
@@ -42,17 +54,24 @@ def asked_for(lines: list[str]) -> Asked:
         if spoken is not None:
             is_epochs = spoken["what"].lower() == "epochs"
             found = Asked(epochs=int(spoken["num"])) if is_epochs else Asked(steps=int(spoken["num"]))
-        if "-" not in line or _LAUNCH.search(line) is None:
+        if _ARGUMENTS.search(line) is not None:
+            found = _asked({own["name"].lower(): int(own["value"]) for own in _ARGUMENT.finditer(line)}) or found
+            continue
+        if ("-" not in line and "=" not in line) or _LAUNCH.search(line) is None:
             continue
         options = {
-            option["name"].lower().replace("-", "_"): int(option["value"].replace("_", ""))
+            (option["name"] or option["key"]).lower().replace("-", "_"): int(option["value"].replace("_", ""))
             for option in _OPTION.finditer(line)
         }
-        steps = next((value for name, value in options.items() if name in _STEPS), None)
-        epochs = next((value for name, value in options.items() if name in _EPOCHS), None)
-        if steps or epochs:
-            found = Asked(steps, epochs)
+        found = _asked(options) or found
     return found
+
+
+def _asked(options: dict[str, int]) -> Asked | None:
+    """What named values ask for; None where none of them says how long."""
+    steps = next((value for name, value in options.items() if name in _STEPS), None)
+    epochs = next((value for name, value in options.items() if name in _EPOCHS), None)
+    return Asked(steps, epochs) if steps or epochs else None
 
 
 def _joined(lines: list[str]) -> Iterator[str]:

@@ -6,6 +6,7 @@ A step is `step`, or `epoch` with `batch` of `batches`. A time figure is one of 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -27,10 +28,13 @@ def parse_clock(text: str) -> float | None:
     text = text.strip()
     clock = _CLOCK.match(text)
     if clock:
-        days, hours = int(clock["d"] or 0), int(clock["h"] or 0)
-        return days * 86_400.0 + hours * 3600.0 + int(clock["m"]) * 60.0 + float(clock["s"])
-    words = _WORDS.findall(text)
-    return sum(float(number) * _seconds_in(unit.lower()) for number, unit in words) if words else None
+        days, hours, minutes, seconds = (float(clock[name] or 0) for name in "dhms")
+        found = days * 86_400.0 + hours * 3600.0 + minutes * 60.0 + seconds
+    elif words := _WORDS.findall(text):
+        found = sum(float(number) * _seconds_in(unit.lower()) for number, unit in words)
+    else:
+        return None
+    return found if math.isfinite(found) else None  # of hundreds of digits
 
 
 def _seconds_in(unit: str) -> float:
@@ -64,6 +68,8 @@ LINEAR_NS = {
     "elapsed_h": 3600 * NS,
     "s_per_it": NS,
 }
+# The time of a step without waiting for its batch, which is printed apart: the step takes both.
+WORK = "work_s"
 CLOCK_FIGURES = frozenset({"dur_clock", "elapsed_clock"})
 # Steps a second, the mean since the start: with the step's number, a running clock.
 MEAN_RATE = "mean_steps_per_s"
@@ -94,7 +100,18 @@ def figure_ns(groups: Mapping[str, str | None]) -> int | None:
             except (ValueError, ArithmeticError):
                 return -1
             return nanos if 0 <= nanos < MAX_NS else -1
+    if groups.get(WORK):
+        return _sum_ns(groups.get(WORK), groups.get("data_s"))
     return _quotient_ns(groups.get("tokens"), groups.get("tokens_per_s"))
+
+
+def _sum_ns(work_s: str | None, data_s: str | None) -> int:
+    """The time of a step by its two parts: the work, and waiting for what it worked on."""
+    try:
+        nanos = round((float(work_s or 0) + float(data_s or 0)) * NS)
+    except (ValueError, ArithmeticError):
+        return -1
+    return nanos if 0 <= nanos < MAX_NS else -1
 
 
 def _quotient_ns(tokens: str | None, tokens_per_s: str | None) -> int | None:

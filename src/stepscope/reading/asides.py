@@ -20,9 +20,11 @@ from stepscope.lines.asides import (
     is_past_total,
     left_in,
     means_in,
+    parts_in,
     rate_in,
 )
 from stepscope.lines.command import Asked, asked_for
+from stepscope.lines.match import LOOKED_THROUGH
 from stepscope.run.model import Asides, Ints, Run
 from stepscope.source.lines import LineSplitter
 
@@ -30,12 +32,12 @@ from stepscope.source.lines import LineSplitter
 MOST_BYTES = 1 << 16
 _MOST_ROWS = 2000
 # Chainer writes a row of a table and, below it, a bar of four lines with these words.
-_BELOW = 4
+_BELOW, _ABOVE = 4, 20
 # A mean over fewer steps is that of the start.
 _ENOUGH_STEPS = 50
 _LEAST_TO_COMPARE = 2
 _DIGITS = re.compile(r"\d+")
-_WHOLE_LEFT = "Estimated time to finish: "
+_WHOLE_LEFT, _OWN_LINE = "Estimated time to finish: ", "ETA: "
 
 
 def with_asides(run: Run, kept: bytes) -> Run:
@@ -43,8 +45,9 @@ def with_asides(run: Run, kept: bytes) -> Run:
     if not 0 < len(kept) <= MOST_BYTES or not 0 < len(run) <= _MOST_ROWS:
         return run
     splitter = LineSplitter()
-    texts = [*splitter.feed(kept), *splitter.close()]
-    settings = _with_total(run, asked_for(texts), epochs_in(texts))
+    lines = [*splitter.feed(kept), *splitter.close()]
+    texts = [line[:LOOKED_THROUGH] for line in lines]
+    settings = _with_total(run, asked_for(lines), epochs_in(texts))
     return dataclasses.replace(run, asides=_asides(texts, run.steps.line), settings=settings)
 
 
@@ -55,32 +58,31 @@ def _with_total(run: Run, asked: Asked, epochs: int | None) -> Settings:
         return settings
     total, each, epochs = asked.steps, settings.count("steps_per_epoch"), asked.epochs or epochs
     if total is None and epochs:
-        total = epochs if _counts_epochs(run) else epochs * each if each else None
+        total = (
+            epochs if run.format.inferred is not None and run.format.counts_epochs else epochs * each if each else None
+        )
     if total is None or total < int(run.steps.step[-1]):
         return settings
     return settings.with_layer({"max_steps": total}, "log")
 
 
-def _counts_epochs(run: Run) -> bool:
-    """Whether the steps of an inferred format are epochs: the word is right before their number."""
-    fmt = run.format
-    if fmt.inferred is None:
-        return False
-    heads = [line.pattern.partition("(?P<step>") for line in fmt.lines if line.kind in {"step", "fact"}]
-    return any(found and "epoch" in before[-40:].lower() for before, found, _ in heads)
+def _left_around(texts: list[str], line: int) -> Left | None:
+    """The time left of the whole training on a line of its own, right below the last step's or above it."""
+    above = (left_in(text) for text in reversed(texts[max(0, line - _ABOVE) : line - 1]) if _WHOLE_LEFT in text)
+    return _left_below(texts[line : line + _BELOW]) or next(above, None)
 
 
 def _left_below(texts: list[str]) -> Left | None:
     """The time left of the whole training, where the last step's line is only the first of several."""
-    return next((left_in(text) for text in texts if _WHOLE_LEFT in text), None)
+    return next((left_in(text) for text in texts if _WHOLE_LEFT in text or text.lstrip().startswith(_OWN_LINE)), None)
 
 
 def _asides(texts: list[str], lines: Ints) -> Asides:
     own = [texts[line - 1] if line <= len(texts) else "" for line in lines.tolist()]
     rates = [rate_in(text) for text in own]
     units = {rate.unit for rate in rates if rate is not None}
-    means = _means(own)
-    left = left_in(own[-2] if _is_cut(own) else own[-1]) or _left_below(texts[int(lines[-1]) : int(lines[-1]) + _BELOW])
+    means, parts = _means(own), tuple(parts_in(text) for text in own)
+    left = left_in(own[-2] if _is_cut(own) else own[-1]) or _left_around(texts, int(lines[-1]))
     return Asides(
         left_s=left.seconds if left is not None else None,
         is_left_of_bar=left is not None and left.is_bar,
@@ -90,6 +92,7 @@ def _asides(texts: list[str], lines: Ints) -> Asides:
         rate_unit=units.pop() if len(units) == 1 else None,
         mean_s=means.step_s if means is not None else None,
         mean_wait_s=means.wait_s if means is not None else None,
+        parts=parts if any(parts) else (),
     )
 
 

@@ -12,6 +12,7 @@ from stepscope.lines.format import Format
 from stepscope.reading.arrival_rows import is_by_arrival, leaves_out
 from stepscope.reading.clock_steps import SteadyClock
 from stepscope.reading.counted_lines import CountedLines
+from stepscope.reading.epoch_means import EpochMeans
 from stepscope.reading.file_track import FileTrack
 from stepscope.reading.mean_of_total import with_mean_of_total
 from stepscope.reading.other_lines import OtherLines
@@ -33,6 +34,7 @@ class Assembled(NamedTuple):
     notices_of_ranks: list[Notice]  # how other ranks ended
     counted: CountedLines = CountedLines()  # where lines without a number are counted
     batches: int | None = None  # steps of an epoch, where a line says
+    means: EpochMeans = EpochMeans()
 
 
 def make_run(
@@ -52,6 +54,7 @@ def make_run(
     events = so_far.events.table(rows, clock, follow_step=fmt.layout.events_follow_step)
     per_interval = rows.prints_intervals(fmt, first_rows, events, stamps, assembled.tokens_per_step)
     by_arrival = is_recorded and is_by_arrival(fmt.clock, rows.tick_ns(fmt, None), clock.t_ns)
+    times_itself = rows.times_itself(fmt, first_rows, clock.t_ns)
     table = functools.partial(
         rows.table,
         fmt,
@@ -60,6 +63,7 @@ def make_run(
         per_interval=per_interval,
         counted=assembled.counted,
         batches=assembled.batches,
+        times_itself=times_itself,
     )
     steps = table(by_arrival=by_arrival)
     if is_recorded and not by_arrival and leaves_out(fmt.clock, steps.dur_ns * steps.span, clock.t_ns):
@@ -85,7 +89,9 @@ def make_run(
         stamps=stamps,
         clock_steps=clock.steps,
         mtime=mtime,
-        tick_ns=0 if by_arrival else rows.tick_ns(fmt, stamps),
+        tick_ns=0 if by_arrival or times_itself else rows.tick_ns(fmt, stamps),
+        times_rows=rows.times_rows,
+        means=assembled.means.of(steps.step),
         is_interval=per_interval,
         is_recorded=is_recorded,
         by_arrival=by_arrival,

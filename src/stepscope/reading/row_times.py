@@ -20,6 +20,9 @@ _FAR = 1 << 30
 _MOST_NS = 1 << 62  # a century and a half: what would be longer counts something else than steps
 _BLOCK = 1 << 18  # rows worked on together: a log of any length needs no more memory than its columns and this
 
+# Rows closer together than this many ticks of their timestamps are timed by what they print.
+_COARSE = 5
+
 _TICKS_NS = (10**9, 10**8, 10**7)
 _FINE_NS = _TICKS_NS[-1]
 # Intervals of this many steps show whether a figure is a step's or the interval's, if this many agree this closely.
@@ -27,6 +30,7 @@ _TELLING_SPACING = 3
 _LEAST_INTERVALS = 5
 _NEAR = 0.15
 _MOSTLY = 0.8
+_AS_A_WHOLE = 1.1
 # Steps before the first line that seem to have run this many times faster than those after it were not all run.
 _UNLIKE = 5.0
 _LATER_ROWS = 8
@@ -53,7 +57,7 @@ def row_times(
     num = len(step)
     if covers == "cumulative":
         return _RunningClock(step, unpack(figure), first_step, epoch_steps).times(first_rows)
-    if covers == "stamp" and not len(t_ns) and num and _any(figure, lambda block: block != NO_TIME):
+    if covers == "stamp" and not _is_dated(t_ns) and num and _any(figure, lambda block: block != NO_TIME):
         covers = "window"  # a log without the moments that are its clock: what its lines print has to do
     if covers == "stamp" and not len(t_ns):
         return np.zeros(num, dtype=np.int64), np.broadcast_to(np.int64(0), num)
@@ -71,6 +75,8 @@ def row_times(
         printed = unpack(take(figure, rows))
         if covers == "stamp":
             durs, spans = _stamp_times(t_ns[rows], since, is_first[rows])
+            if first == 0:
+                durs, spans = _with_first_figure(durs, spans, printed, step[rows], first_step)
         elif covers == "step":
             durs, spans = _printed_times(printed, np.ones_like(since))
         else:
@@ -105,6 +111,11 @@ class _Own:
             self.values = self._make_usual()
         if self.values is not None:
             self.values[first : first + len(block)] = block
+
+
+def _is_dated(t_ns: Ints) -> bool:
+    """Whether rows have moments of their own: one alone, of another line near it, times nothing."""
+    return len(t_ns) > 0 and (len(t_ns) == 1 or bool(np.any((t_ns[1:] != NO_TIME) & (t_ns[:-1] != NO_TIME))))
 
 
 def _any(figure: Printed | Ints, which: Callable[[Ints], np.ndarray]) -> bool:
@@ -155,13 +166,40 @@ def _stamp_times(t_ns: Ints, since: Ints, is_first: np.ndarray) -> tuple[Ints, I
     return np.where(span > 0, elapsed // np.maximum(span, 1), 0), span
 
 
+def _with_first_figure(dur: Ints, span: Ints, figure: Ints, step: Ints, first_step: int) -> tuple[Ints, Ints]:
+    """The first row has no timestamp before it: what it prints itself has to do, for as many steps as others cover."""
+    if not len(span) or span[0] or figure[0] == NO_TIME:
+        return dur, span
+    usual = int(median(span[1:][span[1:] > 0])) if (span[1:] > 0).any() else 1
+    known = (span[1:] > 0) & (figure[1:] != NO_TIME) & (figure[1:] > 0)
+    # By its own timestamps each row may take more or less than it prints: that of an update of several batches.
+    ratio = float(median(dur[1:][known] / figure[1:][known])) if known.any() else 1.0
+    dur[0], span[0] = round(int(figure[0]) * ratio), max(1, min(int(step[0]) - first_step + 1, usual))
+    return dur, span
+
+
+def is_coarse(figure: Ints, since: Ints, t_ns: Ints, is_first: np.ndarray) -> bool:
+    """Whether timestamps tick too slowly to time single rows, and printed figures add up to the time between them."""
+    tick = _tick_of(t_ns)
+    between, own = np.diff(t_ns), ~is_first[1:]
+    known = own & (t_ns[1:] != NO_TIME) & (t_ns[:-1] != NO_TIME) & (figure[1:] != NO_TIME)
+    if not tick or not known.any() or known.sum() < own.sum():
+        return False
+    elapsed, printed = int(between[known].sum()), int((figure[1:] * since[1:])[known].sum())
+    is_rough = float(np.median(between[known])) < _COARSE * tick
+    return is_rough and abs(elapsed - printed) <= max(_NEAR * elapsed, 2 * tick)
+
+
 def _within_stamps(dur: Ints, span: Ints, t_ns: Ints, is_first: np.ndarray) -> Ints:
     """A window's mean cannot cover more than the stamps on either side of it: some trainers count their first twice."""
     if not len(t_ns):
         return dur
     between = np.concatenate([[0], np.diff(t_ns)])
     known = ~is_first & (t_ns != NO_TIME) & (np.concatenate([[NO_TIME], t_ns[:-1]]) != NO_TIME)
-    too_long = known & (between > 0) & (dur * span > 1.5 * between + _tick_of(t_ns))
+    tick = _tick_of(t_ns)
+    too_long = known & (between > 0) & (dur * span > 1.5 * between + tick)
+    if int((dur * span)[known].sum()) <= _AS_A_WHOLE * int(between[known].sum()) + tick:
+        return dur  # they fit as a whole: a mean over more steps than one line covers
     return np.where(too_long, between // np.maximum(span, 1), dur)
 
 
@@ -250,19 +288,24 @@ def _nearest_span(elapsed: int, whole: int, following: int, dur: Ints, span: Int
     return min(whole, max(resumed, round(elapsed / usual)))
 
 
-def tick_ns(covers: Covers, figure: DecimalColumn | Ints, resolution_ns: int | None) -> int:
+def tick_ns(covers: Covers, figure: DecimalColumn | Ints, resolution_ns: int | None, per: Ints | None = None) -> int:
     """The step in which the clock behind the rows counts; 0 where it is too fine to matter.
 
-    A figure that is only ever whole (or tenths or hundredths of) seconds comes from such a clock.
+    A figure that is only ever whole (or tenths or hundredths of) seconds comes from such a clock. `per` is how many
+    steps it is the time of, where it was divided by them.
     """
     if covers == "stamp":
         return resolution_ns if resolution_ns is not None and resolution_ns >= _FINE_NS else 0
     ticks, ticked = list(_TICKS_NS), False
     for at in range(0, len(figure), _BLOCK):
         known = figure[at : at + _BLOCK]
-        known = known[known != NO_TIME]
+        is_known = known != NO_TIME
+        steps = np.int64(1) if per is None else per[at : at + _BLOCK][is_known].astype(np.int64)
+        known = known[is_known] * steps
         ticked = ticked or bool(known.any())
-        ticks = [tick for tick in ticks if not (known % tick).any()]
+        # A quotient is a whole number of nanoseconds: times its divisor, it is off by no more than that.
+        off = np.int64(0) if per is None else steps
+        ticks = [tick for tick in ticks if not ((known + off) % tick > 2 * off).any()]
         if not ticks:
             return 0
     return ticks[0] if ticked else 0

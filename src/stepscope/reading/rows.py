@@ -17,9 +17,9 @@ from stepscope.lines.format import Covers, Format
 from stepscope.reading.clock_steps import SteadyClock, TimedRows, steady_clock
 from stepscope.reading.counted_lines import CountedLines
 from stepscope.reading.row_batch import Row, RowBatch
-from stepscope.reading.row_times import is_interval, is_interval_work, row_times, tick_ns
+from stepscope.reading.row_times import is_coarse, is_interval, is_interval_work, row_times, tick_ns
 from stepscope.reading.timestamps import Setback
-from stepscope.run.model import NO_TIME, EventTable, Ints, Stamps, StepTable
+from stepscope.run.model import NO_TIME, EventTable, Ints, Stamps, StepTable, steps_since
 
 MAX_FIGURE_S = 1e9
 _MOST_PER = (1 << 31) - 1
@@ -27,6 +27,7 @@ _ENOUGH_ROWS = 5_000  # to see what a figure covers
 _ROOM = 1.1  # rows of a log may get shorter on the way
 _FEW_ROWS = 16  # taken one by one they are cheaper than as columns
 _MOST_IN_TAIL = 4_096
+_MOST_SHORT = 1 << 18  # rows of a log that is looked at as a whole
 
 _Any = TypeVar("_Any", DecimalColumn, Column)
 
@@ -299,7 +300,21 @@ class RowStore:
 
     def tick_ns(self, fmt: Format, stamps: Stamps | None) -> int:
         """The step in which the clock behind the rows counts."""
-        return tick_ns(fmt.clock.covers, self.figure, stamps.resolution_ns if stamps is not None else None)
+        per = self._per[:] if self.times_rows else None
+        return tick_ns(fmt.clock.covers, self.figure, stamps.resolution_ns if stamps is not None else None, per)
+
+    @property
+    def times_rows(self) -> bool:
+        """Whether every figure is the time of as many steps as its line says."""
+        return bool(self._per) and len(self._per) == len(self) and bool((self._per[:] > 0).all())
+
+    def times_itself(self, fmt: Format, first_rows: Ints, t_ns: Ints) -> bool:
+        """Whether what the lines print times them better than their timestamps do, which are this format's clock."""
+        if fmt.clock.covers != "stamp" or not len(t_ns) or len(self) > _MOST_SHORT:
+            return False
+        step, is_first = self.step[:], np.zeros(len(self), dtype=bool)
+        is_first[first_rows] = True
+        return is_coarse(self.figure[:], steps_since(step, first_rows), t_ns, is_first)
 
     def prints_intervals(
         self, fmt: Format, first_rows: Ints, events: EventTable, stamps: Stamps | None, tokens: float | str | None
@@ -336,6 +351,7 @@ class RowStore:
         per_interval: bool,
         counted: CountedLines,
         by_arrival: bool = False,
+        times_itself: bool = False,
         batches: int | None = None,
     ) -> StepTable:
         """A frozen copy of what has grown so far; segments begin at `first_rows`, and `t_ns` are the timestamps.
@@ -344,7 +360,7 @@ class RowStore:
         """
         self._catch_up()
         num = len(self.step)
-        covers: Covers = "stamp" if by_arrival else "window" if per_interval else fmt.clock.covers
+        covers: Covers = "stamp" if by_arrival else "window" if per_interval or times_itself else fmt.clock.covers
         step, figure = self.step.share(), self._figure.share()
         if counted.interval > 1:
             step = counted.steps(unpack(step).astype(np.int64))

@@ -24,7 +24,10 @@ _NEAR_LINES = 200
 _ROUGH = 0.02
 # Of stops that come once in so many rows, one is the last thing in a log by chance as rarely.
 _RARE = 25
+_LEAST_FITS = 3
 _IS_KILLED = re.compile(rf"(?:^|\d\]?)(?:{'|'.join(map(re.escape, KILLED))})\s*$")
+# Printed once, when a training is over, also where fewer steps were taken than a header planned.
+_IS_OF_TRAINING = re.compile(r"train_runtime|(?i:total\b.*\btraining)")
 _DIGITS = re.compile(r"\d+(?:\.\d+)?")
 # Signals by which people and schedulers ask a program to end, and by which it is ended without being asked.
 _ASKED, _KILLED = {2, 3, 15}, {9}
@@ -54,7 +57,7 @@ def find_ending(run: Run) -> Ending | None:
     # The shell says this of a process that was still there: saving, or on its way through another pass.
     if killed is not None and _IS_KILLED.search(killed.cause.text) and killed.cause.line > (_last_line(run) or 0):
         return Ending(killed.kind, last, killed.cause.line, say("state-words", text=killed.cause.text))
-    if last is not None and goal is not None and last >= goal:
+    if last is not None and goal is not None and last >= goal and not is_loop_of_fits(run):
         return Ending("finished", last, _last_line(run), say("state-total", step=last, total=goal))
     words, death = _closing_words(run), final_death(run)
     failed = _failed(run, last)
@@ -77,6 +80,16 @@ def find_ending(run: Run) -> Ending | None:
         value: EndKind = "stopped" if is_short(run, total) or not len(run) else "finished"
         return Ending(value, last, _last_line(run), say("state-exit", code=run.exit.code))
     return None
+
+
+def is_loop_of_fits(run: Run) -> bool:
+    """Whether each training is a single line, and the next follows it: a loop that calls `fit` again and again.
+
+    The end of one of them is not that of the loop.
+    """
+    own = [segment for segment in run.segments if segment.num_rows]
+    is_single = len(own) == run.num_trainings == len(run) and run.num_trainings >= _LEAST_FITS
+    return is_single and len(set(run.steps.step.tolist())) == 1
 
 
 def _failed(run: Run, last: int | None) -> Ending | None:
@@ -188,8 +201,10 @@ def _closing_words(run: Run) -> _Words | None:
         if not _has_ended_nothing(run, notice):
             return _Words(notice.line, notice.text)
     for runtime in run.runtimes:
-        if short and runtime.name != "train_runtime":
+        if short and not _IS_OF_TRAINING.match(runtime.name):
             continue
+        if run.asides.left_s:
+            return None  # the trainer itself says that there is more to come
         said_before = any(other.name == runtime.name and _is_middle(run, other.row) for other in run.runtimes)
         if runtime.row == len(run) > 0 and not said_before and runtime.name not in _SHELL_TOTALS:
             return _Words(runtime.line, runtime.name)

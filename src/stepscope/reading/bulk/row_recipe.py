@@ -10,13 +10,23 @@ import numpy as np
 
 from stepscope.columns.decimals import Nanos, Printed
 from stepscope.core.units import NS
-from stepscope.lines.figures import CLOCK_FIGURES, CLOCK_LEFT, LINEAR_NS, MINUTES_LEFT, OWN_EVENTS, SCALES, parse_clock
+from stepscope.lines.figures import (
+    CLOCK_FIGURES,
+    CLOCK_LEFT,
+    LINEAR_NS,
+    MINUTES_LEFT,
+    OWN_EVENTS,
+    SCALES,
+    WORK,
+    parse_clock,
+)
 from stepscope.lines.format import Format
 from stepscope.lines.prefix import Prefix, split_prefix
 from stepscope.lines.skipped import count_place
 from stepscope.reading.bulk.line_shape import LineShape, free_digits, make_shape
 from stepscope.reading.bulk.numbers import MAX_DIGITS, Floats, Ints, Number, find_windows
 from stepscope.reading.bulk.sight import Sight
+from stepscope.reading.epoch_means import MEAN
 from stepscope.reading.step_line import EVALUATED
 
 MOMENTS = ("unix_s", "unix_ms")
@@ -31,6 +41,7 @@ _NOT_HERE = (
     "per_steps",
     "samples_per_s",
     "mean_steps_per_s",
+    MEAN,
     *EVALUATED,
     *OWN_EVENTS,
 )
@@ -269,7 +280,21 @@ class RowPlanner:
                 return lambda _, as_floats: _scaled(scale, as_floats(index))
             factor = nanos // one
             return lambda whole, _: Printed(whole[index], Nanos(factor))
-        return None
+        return self._parts() if self._groups.get(WORK) else None
+
+    def _parts(self) -> Figure:
+        """A step's time as the sum of its work and of the wait for its batch."""
+        terms = []
+        for name in (WORK, "data_s"):
+            if self._groups.get(name):
+                index = self._number(name)
+                terms.append((index, NS // 10 ** self._decimals(index)))
+
+        def total(whole: Whole, _: AsFloats) -> Ints:
+            nanos: Ints = np.sum([whole[index] * factor for index, factor in terms], axis=0, dtype=np.int64)
+            return nanos
+
+        return total
 
     def _decimals(self, index: int) -> int:
         """How many decimals the number will have as its windows give it."""

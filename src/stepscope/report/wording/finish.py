@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 
 from stepscope.analysis.report import Report
-from stepscope.core.message import Message, Moment, Range, Seconds, Share, say
+from stepscope.core.message import About, Decimal, Message, Moment, Range, Seconds, Share, say
 from stepscope.forecast.finish import Forecast, NoForecast
 from stepscope.forecast.rough import is_first_alone
 from stepscope.i18n import Language
@@ -65,6 +65,9 @@ def rough_messages(report: Report, end: NoForecast) -> list[Message]:
     if rough.by == "few":
         bar = [say("rough-bar", duration=Seconds(rough.bar_s))] if rough.bar_s else []
         return [*bar, say("rough-first" if is_first else "rough-few", duration=left, range=span)]
+    if rough.by == "two":
+        factor = Decimal(rough.high_s / rough.low_s, 0 if rough.high_s >= 10 * rough.low_s else 1)
+        return [say("rough-two", low=Seconds(rough.low_s), high=Seconds(rough.high_s), factor=factor)]
     if rough.by == "own":
         return [say("rough-own-first" if is_first else "rough-own", duration=left)]
     return [say("rough-bar", duration=left)]
@@ -119,7 +122,7 @@ def eta_line(report: Report, end: Forecast, language: Language) -> str:
 
 def left_text(end: Forecast, language: Language) -> str:
     """The time left with its interval."""
-    left = Seconds(end.remaining_s)
+    left = About(end.remaining_s, end.low_s, end.high_s)
     if not language.is_range(end.low_s, end.high_s):
         return language.text("summary-left", left=left, range="")
     span = language.span(end.low_s, end.high_s)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from stepscope.analysis.batch import batch_message
+from stepscope.analysis.parts import parts_message
 from stepscope.analysis.report import Report
 from stepscope.analysis.waits import data_message
 from stepscope.i18n import Language
@@ -52,6 +53,8 @@ def _speed_lines(report: Report, language: Language, *, without: frozenset[str])
         lines += trend_lines(report, language)
     if waits is not None and waits.key not in without:
         lines.append(language.say(waits))
+    if (part := parts_message(report.run)) is not None:
+        lines.append(language.say(part))
     size = batch_message(report.run, report.ledger)
     lines += [language.say(size)] if size is not None else []
     skips = report.run.skips
