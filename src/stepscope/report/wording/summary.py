@@ -41,6 +41,7 @@ _MOST_CAUSE = 200
 _WHERE_FROM = re.compile(r"^\S*/(?=\S)")  # the folders of a source file that a warning begins with
 _SCHEDULER = re.compile(r"(?:slurmstepd|srun): (?=error|\*)")
 _NEARLY_ALL = 0.95
+_BY_MEANS = frozenset({"data-by-means", "data-in-means"})
 _WORTH_SAYING = 0.01
 _CHANGED = frozenset({"jump", "drift"})
 _WORTH_A_LINE = 0.05
@@ -289,7 +290,7 @@ def _loss(report: Report) -> Message:
     if unlogged is not None and unlogged.share >= _WORTH_SAYING:
         return say("summary-unlogged", seconds=Seconds(unlogged.seconds), share=Share(unlogged.share))
     waits = data_message(report.run, report.ledger)
-    if waits is not None and waits.key == "data-by-means":
+    if waits is not None and waits.key in _BY_MEANS:
         return waits
     if report.trend is not None and (_has_two_speeds(report) or _changes_pace(report)):
         return report.trend.message
