@@ -22,9 +22,10 @@ from typing import NamedTuple
 
 import torch
 
-from stepscope.trainer.config import Plain, build, learning_rate_at, muon_momentum_at, muon_rate_at
+from stepscope.trainer.config import Plain, learning_rate_at, muon_momentum_at, muon_rate_at
 from stepscope.trainer.data import Split
 from stepscope.trainer.extras.corpora import prepare_stdlib
+from stepscope.trainer.extras.settings import build
 from stepscope.trainer.model import GPT, ModelArgs, make_optimizers
 
 SIZES = {

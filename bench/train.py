@@ -30,9 +30,10 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from stepscope.trainer.accounts import BACKWARD, DATA, FORWARD, LOGGING, OPTIMIZER, STAGING, Accounts
-from stepscope.trainer.config import Plain, TrainConfig, build
-from stepscope.trainer.data import Split
+from stepscope.trainer.config import Plain, TrainConfig
+from stepscope.trainer.data import FIXED_SHARE, Split
 from stepscope.trainer.extras.corpora import prepare_stdlib
+from stepscope.trainer.extras.settings import build
 
 SIZES: dict[str, dict[str, int]] = {
     # The README's CPU recipe, and the network of config/train_shakespeare_char.py at a CPU's batch size.
@@ -312,7 +313,7 @@ def checkpoint(rounds: int) -> None:
 
 def load(rounds: int) -> None:
     """A checkpoint of GPT-2's size: loaded by us, every checksum compared, and by `torch.load`, in turns."""
-    from stepscope.trainer import checkpoint as ours
+    from stepscope.trainer.extras import found as ours
     from stepscope.trainer.model import GPT, ModelArgs, make_optimizers
 
     folder = Path(tempfile.mkdtemp(prefix="stepscope-bench-"))
@@ -347,7 +348,7 @@ def evaluation() -> None:
     """Two states of one run, 50 iterations apart: noise of their difference, and time, against nanoGPT's way."""
     from stepscope.trainer.extras.device import World
     from stepscope.trainer.extras.weights import load_model
-    from stepscope.trainer.train import FIXED_SHARE, Evaluator
+    from stepscope.trainer.train import Evaluator
 
     folder = workplace(None)
     settings = {**COMMON, **SIZES["tiny"], "eval_interval": 50, "eval_iters": 4, "max_iters": 250}
@@ -355,7 +356,7 @@ def evaluation() -> None:
     for _ in iter(program.line, None):
         pass
     program.end()
-    from stepscope.trainer.checkpoint import load
+    from stepscope.trainer.extras.found import load
 
     earlier, later = folder / "earlier", folder / "ours"
     earlier.mkdir()

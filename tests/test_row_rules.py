@@ -8,7 +8,7 @@ import pkgutil
 import numpy as np
 import pytest
 
-from stepscope.reading import assembler, rules
+from stepscope.reading import growing_run, rules
 from stepscope.reading.log_reader import LogReader
 from stepscope.reading.rows import RowBatch
 from stepscope.run.model import NO_TIME
@@ -66,7 +66,7 @@ def as_batch(row):
 @pytest.mark.parametrize(("rule", "sample"), SAMPLES)
 def test_where_all_rules_are_quiet_all_would_keep_the_row(rule, sample, monkeypatch):
     """The law that lets a batch be taken at once: no verdict and no change of memory."""
-    real, seen = assembler.RunAssembler._append, []
+    real, seen = growing_run.GrowingRun._append, []
 
     def spy(self, row):
         state = copy.deepcopy(self.so_far)
@@ -80,7 +80,7 @@ def test_where_all_rules_are_quiet_all_would_keep_the_row(rule, sample, monkeypa
         seen.append(is_quiet)
         real(self, row)
 
-    monkeypatch.setattr(assembler.RunAssembler, "_append", spy)
+    monkeypatch.setattr(growing_run.GrowingRun, "_append", spy)
     read(sample.lines, in_bulk=False)
     assert True in seen or rule is RULES["second_writer"]  # once known, it is never quiet
     assert False in seen

@@ -18,7 +18,7 @@ pytest.importorskip("torch", reason="PyTorch is not installed: pip install -e '.
 
 from torch.distributed import TCPStore
 
-from stepscope.trainer import checkpoint
+from stepscope.trainer.extras import found
 from stepscope.trainer.extras.corpora import write_char_folder
 from stepscope.trainer.extras.totals import read_earlier
 from stepscope.trainer.extras.writer import ASIDES, BEST, NAME, PREVIOUS
@@ -77,7 +77,7 @@ def test_a_run_killed_at_random_moments_ends_as_if_nothing_had_happened(tmp_path
     assert earlier.num_steps == LAST + 1
     assert earlier.num_processes == NUM_KILLS + 1
     assert not is_writing(folder)  # what the killed ones left is gone
-    assert same(computed(checkpoint.load(folder)), computed(checkpoint.load(whole)))
+    assert same(computed(found.load(folder)), computed(found.load(whole)))
     print(f"{NUM_KILLS} kills, {num_inside} of them while a checkpoint was being written")
 
 
@@ -153,7 +153,7 @@ def test_a_run_of_two_processes_of_which_one_is_killed_goes_on_to_the_bit(tmp_pa
     end(pair(folder, "resume"))
     assert losses_of(folder) == losses_of(whole)
     assert read_earlier(folder / "steps.jsonl").num_steps == PAIR_LAST + 1
-    assert same(computed(checkpoint.load(folder)), computed(checkpoint.load(whole)))
+    assert same(computed(found.load(folder)), computed(found.load(whole)))
     print(f"{NUM_PAIR_KILLS} kills, {num_inside} of them while a checkpoint was being written")
 
 

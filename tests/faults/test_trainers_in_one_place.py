@@ -11,7 +11,7 @@ pytest.importorskip("torch", reason="PyTorch is not installed: pip install -e '.
 from stepscope.trainer.extras.corpora import write_char_folder
 from stepscope.trainer.extras.writer import NAME
 from tests.faults.trained_process import start
-from tests.trainer.conftest import TINY, losses_of
+from tests.trainer.conftest import TINY, losses_of, records_of
 
 NUM = 3
 LAST = 12
@@ -36,6 +36,12 @@ def test_of_several_trainers_in_one_folder_one_trains(tmp_path, monkeypatch):
     # One that comes after another has ended may train, too; never two at once.
     assert codes.count(0) >= 1, texts
     assert all(code == 0 or "train-locked" in text for code, text in zip(codes, texts, strict=True)), texts
-    assert losses_of(shared) == losses_of(alone)
+    # Each that trained has records of its own, and they are those of a run that was alone.
+    folders = [shared, *(shared / "earlier").glob("*")]
+    assert len(folders) == codes.count(0), texts
+    assert all(losses_of(folder) == losses_of(alone) for folder in folders)
+    for folder in folders:
+        kinds = [record["kind"] for record in records_of(folder)]
+        assert (kinds.count("start"), kinds.count("step")) == (1, LAST + 1)
     with zipfile.ZipFile(shared / NAME) as archive:
         assert archive.testzip() is None

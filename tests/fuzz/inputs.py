@@ -15,8 +15,9 @@ from pathlib import Path
 
 from stepscope.catalogue.detect import catalogue
 from tests.conftest import DEMO
-from tests.fuzz import structures
+from tests.fuzz import structures, torn
 from tests.fuzz.structures import mangle_cells, mangle_tree, odd, to_json
+from tests.loops.printed_loops import print_loop
 from tests.unit.test_tables import wandb_file
 from tests.unit.test_tfevents import small_file
 from tests.unit.test_user_formats import GOOD, LOG
@@ -303,6 +304,55 @@ def _message(dice: random.Random) -> Files:
     return {"message.json": _mangle(dice, line) if dice.random() < 0.3 else line} | _stamped(dice)
 
 
+def _text(dice: random.Random) -> str:
+    """A log of some kind, as text."""
+    if dice.random() < 0.5:
+        return next(iter(dice.choice((_mixed, _stamped))(dice).values())).decode("utf-8", "replace")
+    lines = print_loop(dice.randrange(10**6))[0].splitlines()
+    return "\n".join(_mangle_line(dice, line) for line in lines[: 3 * _num_lines(dice)])
+
+
+def _printed(dice: random.Random) -> Files:
+    """A loop that prints what it likes, some of its lines bent."""
+    return {"x.log": _mangle(dice, _text(dice).encode("utf-8", "surrogatepass"))}
+
+
+def _numbered(dice: random.Random) -> Files:
+    """A log or a table with numbers that nothing holds."""
+    return {dice.choice(("x.log", "x.csv")): torn.numbered(dice, _text(dice)).encode("utf-8", "surrogatepass")}
+
+
+def _pumped(dice: random.Random) -> Files:
+    """A log with lines that were made for patterns that look back."""
+    return {"x.log": torn.pumped(dice, _text(dice)).encode("utf-8", "surrogatepass")}
+
+
+def _encoded(dice: random.Random) -> Files:
+    """A log in an encoding, or in two."""
+    return {"x.log": torn.encoded(dice, _text(dice))}
+
+
+def _deep(dice: random.Random) -> Files:
+    """JSON that is nested without end, also as settings."""
+    files = {dice.choice(("x.json", "x.jsonl", "trainer_state.json", "x.log")): torn.deep(dice)}
+    return files if dice.random() < 0.7 else _stamped(dice) | {"config.json": torn.deep(dice)}
+
+
+def _torn(dice: random.Random) -> Files:
+    """A store, a recording or an archive of which one file lost its middle."""
+    files = dice.choice((_store, _recording, _recording, _archive, _document))(dice)
+    name = dice.choice(list(files))
+    return files | {name: torn.damage(dice, files[name])}
+
+
+def _glued(dice: random.Random) -> Files:
+    """Files of several kinds, one after the other in one."""
+    kinds = (_mixed, _stamped, _table, _store, _document, _archive, _printed, _deep)
+    parts = [next(iter(dice.choice(kinds)(dice).items())) for _ in range(dice.randint(2, 4))]
+    data = dice.choice((b"\n", b"", b"\r", b"\0")).join(data for _, data in parts)
+    return {dice.choice((*(name for name, _ in parts), "x.log")): data}
+
+
 def _real(dice: random.Random, logs: Sequence[Path]) -> Files:
     """A stretch of a real log, mangled."""
     path = dice.choice(logs)
@@ -325,6 +375,13 @@ _KINDS: dict[str, Callable[[random.Random], Files]] = {
     "parts": _parts,
     "companions": _companions,
     "message": _message,
+    "printed": _printed,
+    "numbered": _numbered,
+    "pumped": _pumped,
+    "encoded": _encoded,
+    "deep": _deep,
+    "torn": _torn,
+    "glued": _glued,
 }
 # How many times as often as the others.
-_OFTEN = {"mixed": 4, "stamped": 2, "table": 2, "store": 2, "recording": 2, "document": 2, "real": 4}
+_OFTEN = {"mixed": 4, "stamped": 2, "table": 2, "store": 2, "recording": 2, "document": 2, "torn": 2, "real": 4}

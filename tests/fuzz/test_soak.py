@@ -9,7 +9,7 @@ import pytest
 
 from tests.fuzz.soak import problem_of, problem_with
 
-# A folder each, named after the number of the input that the soak found. Every file is as the soak made it.
+# A folder each, named after the input that the soak found. Every file is as the soak made it.
 BROKE = sorted(path for path in (Path(__file__).parent / "broke").iterdir() if path.is_dir())
 _NUM = int(os.environ.get("STEPSCOPE_FUZZ") or 600)
 _PARTS = 10

@@ -13,8 +13,8 @@ import pytest
 # `pip install -e '.[dev]'` brings it; without it the rest of the suite still runs.
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install -e '.[dev]'")
 
-from stepscope.trainer.config import build  # noqa: E402
 from stepscope.trainer.extras.corpora import write_char_folder  # noqa: E402
+from stepscope.trainer.extras.settings import build  # noqa: E402
 from stepscope.trainer.train import train  # noqa: E402
 
 TINY = {

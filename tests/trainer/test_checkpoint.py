@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from stepscope.trainer import checkpoint
 from stepscope.trainer.config import TrainerError
-from stepscope.trainer.extras import writer
+from stepscope.trainer.extras import found, writer
 from stepscope.trainer.extras.run_log import RunLog
 from stepscope.trainer.extras.staged import StagedCheckpointer
 from stepscope.trainer.extras.weights import load_gpt2, load_model
@@ -80,7 +79,7 @@ def test_a_save_is_a_snapshot_of_its_moment(tmp_path):
     saver.settle()
     weights.fill_(7)
     saver.close()
-    assert not checkpoint.load(tmp_path)["model"]["w"].any()
+    assert not found.load(tmp_path)["model"]["w"].any()
 
 
 @pytest.mark.parametrize("changes", [{}, {"eval": "nanogpt", "dropout": 0.2}, {"recipe": "modern", "dropout": 0.1}])
@@ -89,10 +88,10 @@ def test_a_resumed_run_equals_the_uninterrupted_one_to_the_bit(trained, changes)
     trained(name="parts", max_iters=20, lr_decay_iters=40, **changes)
     # The checkpoint is of iteration 20, before its step: that step is done again, and comes out the same.
     resumed = trained(name="parts", init_from="resume", **changes)
-    assert checkpoint.load(resumed.folder)["config"]["threads"] == 1
+    assert found.load(resumed.folder)["config"]["threads"] == 1
     assert resumed.losses == whole.losses
     assert len(whole.losses) == 41
-    one, other = (checkpoint.load(run.folder) for run in (whole, resumed))
+    one, other = (found.load(run.folder) for run in (whole, resumed))
     assert same(computed(one), computed(other))
     assert resumed.log.count("\nstep 20:") == 0  # it was evaluated already
 
@@ -100,7 +99,7 @@ def test_a_resumed_run_equals_the_uninterrupted_one_to_the_bit(trained, changes)
 def test_nanogpts_own_checkpoint_is_taken_up(trained, tmp_path):
     """Its keys only, a tensor as best_val_loss, names with torch.compile's prefix, no fused optimizer."""
     first = trained(name="first", max_iters=10)
-    saved = checkpoint.load(first.folder)
+    saved = found.load(first.folder)
     for group in saved["optimizer"]["param_groups"]:
         group["fused"] = None
     theirs = {
@@ -124,12 +123,12 @@ def test_a_damaged_file_is_noticed_and_the_one_before_it_used(trained):
     blob[len(blob) // 2] ^= 1  # one bit
     (run.folder / NAME).write_bytes(blob)
     said: list[str] = []
-    saved = checkpoint.load(run.folder, say=lambda key, **args: said.append(f"{key} {args}"))
+    saved = found.load(run.folder, say=lambda key, **args: said.append(f"{key} {args}"))
     assert saved["iter_num"] == 10
     assert "checksum" in said[0]
     (run.folder / PREVIOUS).write_bytes(b"PK")
     with pytest.raises(TrainerError, match="train-no-whole-checkpoint"):
-        checkpoint.load(run.folder)
+        found.load(run.folder)
 
 
 def test_a_checkpoint_that_would_run_code_is_refused(tmp_path):
@@ -139,12 +138,12 @@ def test_a_checkpoint_that_would_run_code_is_refused(tmp_path):
 
     torch.save({"model": Trap(), "model_args": {}}, tmp_path / NAME)
     with pytest.raises(TrainerError, match="train-no-whole-checkpoint"):
-        checkpoint.load(tmp_path)
+        found.load(tmp_path)
 
 
 def test_a_checkpoint_of_another_shape_is_told(trained):
     run = trained(max_iters=10)
-    saved = checkpoint.load(run.folder)
+    saved = found.load(run.folder)
     saved["model_args"]["n_embd"] = 64
     with pytest.raises(TrainerError, match="train-bad-checkpoint"):
         load_model(saved, place="x")
@@ -204,7 +203,7 @@ def test_a_dead_writer_costs_one_checkpoint(tmp_path):
     os.kill(saver._writer.pid, signal.SIGKILL)
     done = saver.close()
     assert done is not None
-    assert checkpoint.load(tmp_path)["model"]["w"].tolist() == [0, 0, 0]
+    assert found.load(tmp_path)["model"]["w"].tolist() == [0, 0, 0]
 
 
 # -- real kills ---------------------------------------------------------------------------------------------------
@@ -244,13 +243,13 @@ def test_ctrl_c_saves_and_says_how_to_go_on(corpus, tmp_path):
     assert process.returncode == 130
     assert "saving checkpoint to" in out
     assert "--init_from=resume" in err
-    saved = checkpoint.load(tmp_path / "out")
+    saved = found.load(tmp_path / "out")
     assert saved["iter_num"] > 5
     assert not saved["progress"]["evaluated"]
 
 
 def test_a_checkpoint_that_claims_a_million_layers_is_refused_before_it_is_built(trained, monkeypatch):
-    saved = checkpoint.load(trained(max_iters=10).folder)
+    saved = found.load(trained(max_iters=10).folder)
     monkeypatch.setattr("stepscope.trainer.extras.weights.GPT", None)
     for name, value in (("n_layer", 10**6), ("n_embd", 10**6), ("vocab_size", 10**9)):
         claimed = {**saved, "model_args": {**saved["model_args"], name: value}}
@@ -298,7 +297,7 @@ def test_loading_reads_the_file_once_and_where_it_lies(tmp_path):
         return int(Path("/proc/self/io").read_text().split()[1])
 
     before = bytes_read()
-    loaded = checkpoint.load(tmp_path)
+    loaded = found.load(tmp_path)
     assert bytes_read() - before < 0.1 * (tmp_path / NAME).stat().st_size
     assert same(loaded["model"], state["model"])
 

@@ -6,15 +6,20 @@ import importlib.util
 import json
 import math
 import re
+import sys
 
 import pytest
 import torch
 from safetensors.torch import save_file
 
+from stepscope.cli import train as train_command
+from stepscope.cli._train_config import SMALL
 from stepscope.core.installing import install_command
-from stepscope.trainer.config import TrainerError, build
+from stepscope.i18n import Language, languages
+from stepscope.trainer.config import TrainerError
 from stepscope.trainer.extras import device as device_module
 from stepscope.trainer.extras.device import pick_precision, pick_threads, probe_bfloat16
+from stepscope.trainer.extras.settings import build
 from stepscope.trainer.extras.weights import load_gpt2
 from stepscope.trainer.model import GPT, ModelArgs
 from tests.trainer.conftest import TINY
@@ -42,6 +47,26 @@ def test_without_arguments_it_trains_samples_and_ends_with_the_ledger(cli, tmp_p
     assert "mfu" not in log
     shares = [float(text) for text in re.findall(r"  ([\d.]+)%$", err, re.MULTILINE)]
     assert sum(shares) == pytest.approx(100, abs=2)
+
+
+@pytest.mark.parametrize("code", languages())
+def test_what_a_run_without_arguments_is_going_to_do_takes_three_lines(code):
+    """In 80 columns, in every language."""
+    lines = [Language.load(code).text(key, **values) for key, values in train_command.opening(build(SMALL))]
+    assert len(lines) == 3
+    assert max(map(len, lines)) <= 80, lines
+
+
+def test_on_a_terminal_sentences_break_between_words(monkeypatch):
+    text = "eight checkpoints were written in 323 ms\n  forward  1 min"
+    monkeypatch.setenv("COLUMNS", "24")
+    assert train_command._fitted(text) == text  # a file, or a pipe
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert train_command._fitted(text).splitlines() == [
+        "eight checkpoints were",
+        "written in 323 ms",
+        "  forward  1 min",
+    ]
 
 
 def test_sampling_from_what_was_trained(cli, tmp_path):
@@ -187,3 +212,12 @@ def test_after_an_evaluation_alone_nothing_is_offered_that_is_not_there(cli, tmp
 def test_a_budget_of_seconds_is_no_setting(cli):
     """It was planned from three iterations and missed by half, either way."""
     assert cli("train", "--budget=60")[0] == 2
+
+
+@pytest.mark.parametrize(("stalled", "is_said"), [(0.1, True), (0.5, False)])
+def test_what_checkpoints_saved_is_said_where_they_saved_something(stalled, is_said):
+    """A tiny one can stall for longer than it takes to write."""
+    saving = {"saves": 2, "bytes": 10**6, "stalled_s": stalled, "written_in_s": 0.3, "step_while_writing_ratio": None}
+    ledger = {"wall_s": 2.0, "iterations": 5, "phases": {"forward": 2.0}, "checkpoint": saving}
+    text = train_command.ledger_text(ledger, Language.load("en"))
+    assert ("Waiting for the disk would have cost 200 ms more." in text) == is_said

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from stepscope.trainer.config import TrainConfig, TrainerError, build, learning_rate_at, parse_flag
+from stepscope.trainer.config import TrainConfig, TrainerError, learning_rate_at
+from stepscope.trainer.extras.settings import build, parse_flag
 
 
 def test_defaults_are_nanogpts():

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from stepscope.trainer.config import TrainerError, build
+from stepscope.trainer.config import TrainerError
 from stepscope.trainer.data import Batches, Split
 from stepscope.trainer.extras.corpora import prepare_stdlib, write_char_folder, write_gpt2_folder
 from stepscope.trainer.extras.device import World
 from stepscope.trainer.extras.meta import read_meta
+from stepscope.trainer.extras.settings import build
 
 CPU = torch.device("cpu")
 ALONE = World(0, 1, CPU)

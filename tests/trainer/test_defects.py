@@ -1,6 +1,12 @@
 """What was wrong with the trainer of 0.1.0, and the tests that fail where it is wrong again.
 
 A row is a defect, as a user met it, and its tests. `test_every_defect_has_its_tests` keeps the names right.
+
+Each row was run on the sources of 0.1.0 (commit 7268c21): at least one of its tests fails there. Where a test uses
+names that came later, the same was tried with the names of that time, or at the command line: two trainers in one
+folder both ended well, an evaluation of 1.6 s was reported as 0.4 s, phases of a queued step were negative, no memory
+was spoken of, an evaluation made float64 tensors and had four training batches at once. What DDP was asked for, the
+generator that a rehearsal puts back and the processes that share Muon's work were read in the sources.
 """
 
 from __future__ import annotations
@@ -114,7 +120,10 @@ DEFECTS: dict[str, tuple[str, ...]] = {
     "memory that cannot be locked surfaces as an error of the next kernel": (
         f"{DEVICE}::test_memory_that_cannot_be_locked_leaves_no_error_for_the_next_kernel",
     ),
-    "warming up draws random numbers of the device": (f"{DEVICE}::test_a_rehearsal_leaves_the_run_as_it_was",),
+    "warming up draws random numbers of the device": (
+        f"{DEVICE}::test_a_rehearsal_puts_back_the_random_numbers_of_a_gpu",
+        f"{DEVICE}::test_a_rehearsal_leaves_the_run_as_it_was",
+    ),
     "gradients are copied into buckets, and tables of positions sent in every forward pass": (
         f"{DEVICE}::test_gradients_travel_in_place_and_tables_do_not_travel",
     ),
@@ -148,7 +157,12 @@ DEFECTS: dict[str, tuple[str, ...]] = {
     "a save that finds the one before unfinished waits in silence": (
         f"{CHECKPOINT}::test_a_checkpoint_that_finds_the_last_one_unfinished_says_that_it_waits",
     ),
-    "a killed run is not the uninterrupted one": (
+}
+
+
+# What held in 0.1.0 already, and is to hold.
+HELD: dict[str, tuple[str, ...]] = {
+    "a killed run goes on to be the uninterrupted one": (
         f"{KILLS}::test_a_run_killed_at_random_moments_ends_as_if_nothing_had_happened",
         f"{KILLS}::test_a_run_of_two_processes_of_which_one_is_killed_goes_on_to_the_bit",
         f"{DISTRIBUTED}::test_when_one_process_dies_the_other_says_so_and_the_resumed_run_is_the_whole_one",
@@ -156,9 +170,9 @@ DEFECTS: dict[str, tuple[str, ...]] = {
 }
 
 
-@pytest.mark.parametrize("defect", DEFECTS)
-def test_every_defect_has_its_tests(defect):
-    for test in DEFECTS[defect]:
+@pytest.mark.parametrize("row", DEFECTS | HELD)
+def test_every_defect_has_its_tests(row):
+    for test in (DEFECTS | HELD)[row]:
         file, _, name = test.partition("::")
         tree = ast.parse((ROOT / "tests" / file).read_text(encoding="utf-8"))
         assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, test

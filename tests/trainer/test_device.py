@@ -12,15 +12,16 @@ import pytest
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from stepscope.trainer import checkpoint
+from stepscope.trainer import state
 from stepscope.trainer import train as loop
 from stepscope.trainer.accounts import BACKWARD, DEVICE, FORWARD, Accounts
-from stepscope.trainer.config import TrainerError, build
+from stepscope.trainer.config import TrainerError
 from stepscope.trainer.data import Split
-from stepscope.trainer.extras import clock, device, spread, staged
+from stepscope.trainer.extras import clock, device, found, spread, staged
 from stepscope.trainer.extras import memory as memory_module
 from stepscope.trainer.extras.clock import DevicePhases, HostPhases
 from stepscope.trainer.extras.memory import LiveBytes, fitting_batch, rehearse, state_bytes
+from stepscope.trainer.extras.settings import build
 from stepscope.trainer.extras.shared_memory import SharedMemory
 from stepscope.trainer.extras.staged import StagedCheckpointer
 from stepscope.trainer.model import GPT, ModelArgs, make_optimizers
@@ -263,9 +264,20 @@ def test_a_rehearsal_leaves_the_run_as_it_was(sequences):
     assert all(weight.grad is None for weight in model.parameters())
 
 
+def test_a_rehearsal_puts_back_the_random_numbers_of_a_gpu(monkeypatch):
+    """Dropout draws from the device's own generator there."""
+    place, drawn, put_back = torch.device("cuda"), torch.arange(3, dtype=torch.uint8), []
+    make = torch.zeros
+    monkeypatch.setattr(torch, "zeros", lambda *shape, **named: make(*shape, **{**named, "device": None}))
+    monkeypatch.setattr(torch.cuda, "get_rng_state", lambda _: drawn)
+    monkeypatch.setattr(torch.cuda, "set_rng_state", lambda state, _: put_back.append(state))
+    rehearse(GPT(ModelArgs(1, 1, 8, 16, False, 24, 0.5)), build(TINY), place, torch.enable_grad, None)
+    assert torch.equal(put_back[0], drawn)
+
+
 def test_an_evaluation_alone_makes_no_optimizer(trained, monkeypatch):
     trained(max_iters=10)
-    monkeypatch.setattr(loop, "make_optimizers", lambda *_: pytest.fail("2 times the weights for nothing"))
+    monkeypatch.setattr(state, "make_optimizers", lambda *_: pytest.fail("2 times the weights for nothing"))
     trained(eval_only=True, init_from="resume")
     trained(eval_only=True, name="other")
 
@@ -329,11 +341,11 @@ def test_without_staging_the_checkpoint_is_the_same_and_no_memory_is_set_aside(t
     monkeypatch.setattr(staged, "SharedMemory", lambda _: pytest.fail("memory was set aside"))
     blocking = trained(name="blocking", max_iters=20, recipe="modern", staging=False)
     for best in (False, True):
-        one, other = (checkpoint.load(run.folder, best=best) for run in (usual, blocking))
-        for state in (one, other):
+        one, other = (found.load(run.folder, best=best) for run in (usual, blocking))
+        for saved in (one, other):
             for name in ("out_dir", "staging"):
-                state["config"].pop(name)
-            state["progress"].pop("running_mfu")
+                saved["config"].pop(name)
+            saved["progress"].pop("running_mfu")
         assert same(one, other)
     assert not (blocking.folder / "ckpt-best.pt").samefile(blocking.folder / "ckpt.pt")
     assert blocking.outcome.last_saved == 20

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from stepscope.trainer import checkpoint
+from stepscope.trainer.extras import found
 from tests.trainer.conftest import TINY, losses_of, same
 
 
@@ -72,13 +72,13 @@ def test_when_one_process_dies_the_other_says_so_and_the_resumed_run_is_the_whol
     assert process.returncode != 0
     assert "train-rank-lost" in err
     assert "--init_from=resume" in err
-    assert checkpoint.load(tmp_path / "pair")["iter_num"] >= 40
+    assert found.load(tmp_path / "pair")["iter_num"] >= 40
     process = torchrun(**flags, out_dir=tmp_path / "pair", init_from="resume")
     _, err = process.communicate()
     assert process.returncode == 0, err
     steps = losses_of(tmp_path / "pair")
     assert [steps[i] for i in range(61)] == printed(tmp_path / "whole")
-    newest = [checkpoint.load(tmp_path / name) for name in ("pair", "whole")]
+    newest = [found.load(tmp_path / name) for name in ("pair", "whole")]
     assert same(newest[0]["model"], newest[1]["model"])
     assert same(newest[0]["optimizer"], newest[1]["optimizer"])
 
@@ -94,7 +94,7 @@ def test_asked_to_stop_the_processes_stop_together_and_say_how_to_go_on(corpus, 
     out, err = process.communicate()
     assert "saving checkpoint to" in out
     assert "torchrun --standalone --nproc_per_node=2 -m stepscope train" in err
-    assert checkpoint.load(tmp_path)["iter_num"] > 5
+    assert found.load(tmp_path)["iter_num"] > 5
 
 
 def test_micro_batches_that_cannot_be_shared_are_told(corpus, tmp_path):

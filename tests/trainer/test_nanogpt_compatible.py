@@ -13,7 +13,7 @@ from safetensors.torch import save_file
 
 from stepscope.analysis.explain import explain
 from stepscope.reading.reader import read
-from stepscope.trainer import train as loop
+from stepscope.trainer import state
 from stepscope.trainer.data import Split
 from stepscope.trainer.extras.corpora import write_char_folder
 from stepscope.trainer.model import GPT, ModelArgs
@@ -67,7 +67,8 @@ def test_a_config_with_the_settings_of_a_stock_one_runs(cli, checkout, name):
 @pytest.mark.parametrize("line", ["learing_rate = 3", "Batch_size = 4", "eval_itres = 2"])
 def test_a_misspelt_setting_in_a_config_is_an_error_with_a_suggestion(cli, checkout, line):
     (checkout / "c.py").write_text(f"batch_size = 2\n{line}\n")
-    code, _, err = cli("train", "c.py", *TINY_FLAGS, "--lang=en")
+    # With an end: where the slip goes unnoticed, the run fails the test instead of training for ever.
+    code, _, err = cli("train", "c.py", *TINY_FLAGS, *TINY_SHAPE, "--max_iters=1", "--lang=en")
     assert code == 1
     assert "train-misspelt" in err
     assert {"learing_rate": "learning_rate", "Batch_size": "batch_size"}.get(line.split()[0], "eval_iters") in err
@@ -107,7 +108,7 @@ def test_an_evaluation_alone_evaluates_what_it_says_and_needs_no_optimizer(train
         raise AssertionError("an optimizer was made")
 
     monkeypatch.setattr(Split, "windows", counted)
-    monkeypatch.setattr(loop, "make_optimizers", never)
+    monkeypatch.setattr(state, "make_optimizers", never)
     run = trained(eval_only=True, init_from="resume", eval_iters=7)
     first_batch = 4  # fetched before the loop begins
     assert (rows["train"] - 2 * first_batch, rows["val"]) in {(7 * 4, 7 * 4), (7 * 4 - first_batch, 7 * 4)}

@@ -7,9 +7,10 @@ import re
 import pytest
 import torch
 
-from stepscope.trainer.config import build, learning_rate_at, muon_momentum_at, muon_rate_at
+from stepscope.trainer.config import learning_rate_at, muon_momentum_at, muon_rate_at
 from stepscope.trainer.extras import muon, spread
 from stepscope.trainer.extras.muon import Muon, orthogonal
+from stepscope.trainer.extras.settings import build
 from stepscope.trainer.model import GPT, ModelArgs, make_optimizers
 from tests.trainer.conftest import TINY
 

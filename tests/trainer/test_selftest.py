@@ -12,8 +12,8 @@ import torch
 
 from stepscope.cli import train as train_command
 from stepscope.i18n import Language, languages
-from stepscope.trainer.config import build
 from stepscope.trainer.extras import selftest
+from stepscope.trainer.extras.settings import build
 
 # `torchrun` and the compiler take their time; `tests/trainer/test_distributed.py` has the processes.
 QUICK = [part for part in selftest.PARTS if part not in {"processes", "shard", "compile"}]
@@ -44,9 +44,9 @@ def broken_memory(monkeypatch):
 
 def broken_resume(monkeypatch):
     """Dropout goes on with other numbers."""
-    from stepscope.trainer import checkpoint
+    from stepscope.trainer import state
 
-    monkeypatch.setattr(checkpoint, "set_random_state", lambda *_: None)
+    monkeypatch.setattr(state, "set_random_state", lambda *_: None)
 
 
 def broken_muon(monkeypatch):

@@ -11,10 +11,10 @@ import torch
 import torch.distributed as dist
 
 from stepscope.cli import main
-from stepscope.trainer import checkpoint
-from stepscope.trainer.config import TrainerError, build
-from stepscope.trainer.extras import sharded
+from stepscope.trainer.config import TrainerError
+from stepscope.trainer.extras import found, sharded
 from stepscope.trainer.extras.export import export
+from stepscope.trainer.extras.settings import build
 from stepscope.trainer.extras.weights import load_model
 from stepscope.trainer.model import GPT, ModelArgs, make_optimizers
 from tests.trainer.conftest import TINY, same
@@ -66,7 +66,7 @@ def test_slices_come_together_as_the_file_one_process_would_have_written(run):
     done = save(run, 10)
     assert done.problem is None
     assert done.num_bytes == sum(path.stat().st_size for path in (folder / "ckpt.dist").iterdir())
-    saved = checkpoint.load(folder)
+    saved = found.load(folder)
     assert saved["iter_num"] == 10
     whole = {name: value.full_tensor() for name, value in model.state_dict().items()}
     assert same(saved["model"], whole)
@@ -75,7 +75,7 @@ def test_slices_come_together_as_the_file_one_process_would_have_written(run):
     )
     assert saved["optimizer"]["param_groups"] == optimizers[0].state_dict()["param_groups"]
     load_model(saved, place="x")
-    assert "optimizer" not in checkpoint.load(folder, with_optimizers=False)["model"]
+    assert "optimizer" not in found.load(folder, with_optimizers=False)["model"]
 
 
 def test_a_save_in_slices_is_a_snapshot_of_its_moment(run):
@@ -86,7 +86,7 @@ def test_a_save_in_slices_is_a_snapshot_of_its_moment(run):
     with torch.no_grad():
         model.lm_head.weight.zero_()
     saver.collect(wait=True)
-    assert same(checkpoint.load(folder)["model"]["lm_head.weight"], before)
+    assert same(found.load(folder)["model"]["lm_head.weight"], before)
 
 
 def test_the_last_two_are_kept_and_a_damaged_one_is_passed_over(run):
@@ -94,17 +94,17 @@ def test_the_last_two_are_kept_and_a_damaged_one_is_passed_over(run):
     for iteration in (10, 20, 30):
         save(run, iteration)
     assert sorted(path.name for path in folder.iterdir()) == ["ckpt-previous.dist", "ckpt.dist"]
-    assert checkpoint.load(folder)["iter_num"] == 30
+    assert found.load(folder)["iter_num"] == 30
     slices = folder / "ckpt.dist" / "__0_0.distcp"
     blob = bytearray(slices.read_bytes())
     weights = run[1].lm_head.weight.full_tensor().detach().numpy().tobytes()
     blob[blob.index(weights) + 100] ^= 1  # one bit
     slices.write_bytes(blob)
     said: list[str] = []
-    assert checkpoint.load(folder, say=lambda key, **args: said.append(f"{key} {args}"))["iter_num"] == 20
+    assert found.load(folder, say=lambda key, **args: said.append(f"{key} {args}"))["iter_num"] == 20
     assert "train-broken-checkpoint" in said[0]
     shutil.rmtree(folder / "ckpt.dist")  # killed between the two renames
-    assert checkpoint.load(folder)["iter_num"] == 20
+    assert found.load(folder)["iter_num"] == 20
 
 
 def test_a_save_that_does_not_fit_the_disk_costs_that_checkpoint_only(run):
@@ -119,7 +119,7 @@ def test_a_save_that_does_not_fit_the_disk_costs_that_checkpoint_only(run):
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert done.problem is not None
     assert "File too large" in done.problem
-    assert checkpoint.load(folder)["iter_num"] == 10
+    assert found.load(folder)["iter_num"] == 10
     assert not list(folder.glob("ckpt*.new"))
     assert save(run, 30).problem is None
 
@@ -133,7 +133,7 @@ def test_a_folder_that_would_run_code_is_refused(run):
     save(run, 10)
     (folder / "ckpt.dist" / ".metadata").write_bytes(pickle.dumps(Trap()))
     with pytest.raises(TrainerError, match=r"asks for builtins\.len"):
-        checkpoint.load(folder)
+        found.load(folder)
 
 
 def test_export_writes_nanogpts_file(run, capsys):
@@ -154,4 +154,4 @@ def test_the_younger_of_file_and_folder_counts(run):
     save(run, 10)
     export(folder, folder / "ckpt.pt")
     save(run, 20)
-    assert checkpoint.load(folder)["iter_num"] == 20
+    assert found.load(folder)["iter_num"] == 20

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 
 import pytest
 import torch
@@ -12,8 +13,10 @@ from stepscope.analysis.explain import explain
 from stepscope.ledger.priors import evaluation_passes
 from stepscope.reading.reader import read
 from stepscope.trainer.accounts import Accounts
-from stepscope.trainer.config import TrainerError, build
+from stepscope.trainer.config import TrainerError
 from stepscope.trainer.extras.muon import orthogonal
+from stepscope.trainer.extras.run_log import RunLog, silent
+from stepscope.trainer.extras.settings import build
 from stepscope.trainer.model import GPT, ModelArgs
 from tests.trainer.conftest import TINY, losses_of, records_of, summary
 
@@ -55,6 +58,16 @@ def test_where_nanogpts_losses_are_wanted_its_optimizer_is_used(trained):
         again = trained(name=way, max_iters=12, eval=other, init_from="resume")
         saved = torch.load(again.folder / "ckpt.pt", weights_only=True)["optimizer"]
         assert {group["fused"] for group in saved["param_groups"]} == {not fused}
+
+
+def test_a_line_leaves_the_process_in_one_piece(tmp_path, monkeypatch):
+    """Two processes print side by side, and `torchrun` starts them unbuffered."""
+    written: list[str] = []
+    monkeypatch.setattr(sys.stdout, "write", written.append)
+    config = build({**TINY, "out_dir": str(tmp_path)})
+    log = RunLog(config, is_first=False, say=silent, show=silent, started_ns=0)
+    log.print("tokens per iteration will be: 256", every_rank=True)
+    assert [text for text in written if text] == ["tokens per iteration will be: 256\n"]
 
 
 def test_lines_have_nanogpts_shape(trained):
@@ -190,8 +203,8 @@ def test_modern_blocks_start_as_the_identity():
 
 
 def test_a_loss_that_is_no_number_stops_the_run_and_keeps_the_checkpoint(trained, monkeypatch, tmp_path):
-    from stepscope.trainer import checkpoint
     from stepscope.trainer import train as module
+    from stepscope.trainer.extras import found
 
     original = module.learning_rate_at
     monkeypatch.setattr(module, "learning_rate_at", lambda c, i: original(c, i) if i < 15 else float("inf"))
@@ -199,7 +212,7 @@ def test_a_loss_that_is_no_number_stops_the_run_and_keeps_the_checkpoint(trained
         trained(max_iters=30, name="nan")
     assert caught.value.args_for_text["saved"] == 10
     assert 15 <= caught.value.args_for_text["iteration"] <= 18
-    saved = checkpoint.load(tmp_path / "nan")
+    saved = found.load(tmp_path / "nan")
     assert saved["iter_num"] == 10
     assert all(torch.isfinite(value).all() for value in saved["model"].values())
     assert max(losses_of(tmp_path / "nan")) >= 14

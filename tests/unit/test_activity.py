@@ -66,6 +66,12 @@ LIGHTNING = (
         (("save_for_backward /home/me/op.py:3", f"backward {PACKAGES}torch/_tensor.py:9"), "training"),
         (("dump /usr/lib/python3.12/json/__init__.py:9", "main /home/me/train.py:4"), None),
         (("main /home/me/none.py:4",), None),
+        # Words anywhere in the name of a function of one's own.
+        (("compute_val_loss /home/me/train.py:4",), "evaluation"),
+        (("Trainer.snapshot /home/me/train.py:4",), "checkpoint"),
+        (("load_checkpoint /home/me/train.py:4",), None),
+        (("make_val_loader /home/me/train.py:4",), None),
+        ((f"compute_val_loss {PACKAGES}other/train.py:4",), None),
     ],
 )
 def test_names_say_what_goes_on(frames, kind):
@@ -122,10 +128,26 @@ def other(model):
     with writer:
         for x in loader:
             torch.save(x, path)                     # 41
+            rest()                                  # 42
     for x in batches:
-        prepare(x)                                  # 43
+        prepare(x)                                  # 44
         model.test_on_batch(x)
-    for x in batches: model.train_on_batch(x); model.test_on_batch(x)  # 45
+    for x in batches: model.train_on_batch(x); model.test_on_batch(x)  # 46
+    loss = np.mean([model(x) for x in val_batches])  # 47
+    accuracy = model.score(x, y)                    # 48
+    np.savez(path, **weights)                       # 49
+    batch = next(batches)                           # 50
+    batch = self.queue.get()                        # 51
+    for x in tqdm(
+        batches                                     # 53
+    ):
+        run(x)
+    model.eval()                                    # 56
+    save_predictions(x)                             # 57
+@torch.no_grad()
+def sample_images(model):
+    for x in noise:
+        model(x)                                    # 61
 """
 
 
@@ -134,7 +156,18 @@ def other(model):
     [
         *((3, None), (6, "evaluation"), (8, None), (10, "evaluation"), (12, None), (14, None), (17, "evaluation")),
         *((19, "checkpoint"), (21, None), (23, "checkpoint"), (26, None), (30, "evaluation"), (900, None)),
-        *((33, None), (35, "checkpoint"), (36, "checkpoint"), (38, None), (41, None), (43, "evaluation"), (45, None)),
+        *(
+            (33, None),
+            (35, "checkpoint"),
+            (36, "checkpoint"),
+            (38, None),
+            (41, "checkpoint"),
+            (42, None),
+            (44, "evaluation"),
+            (46, None),
+        ),
+        *((47, "evaluation"), (48, "evaluation"), (49, "checkpoint"), (50, "data"), (51, "data"), (53, "data")),
+        *((56, None), (57, None), (61, None)),
     ],
 )
 def test_what_encloses_a_line_says_what_it_is(tmp_path, line, kind):

@@ -88,6 +88,26 @@ def test_the_same_tokens_in_other_portions_cost_the_same():
     assert outcome(batch_size=32).changes_result
 
 
+def past_its_best(losses):
+    log = []
+    for number, loss in enumerate(losses):
+        first = 100 * number
+        log += [f"step {first}: train loss 2.0000, val loss {loss:.4f}", f"iter {first}: loss 2.9, time 2100.00ms"]
+        log += [f"iter {step}: loss 2.9, time {100 + step % 5:.2f}ms" for step in range(first + 1, first + 100)]
+    return log
+
+
+def test_a_run_past_its_best_should_stop_there():
+    report = report_of(past_its_best([3.0, 2.0, 1.5, 1.6, 1.7, 1.8, 1.9, 2.0]))
+    first = report.advice[0]
+    assert (first.code, first.proposed, first.changes_result) == ("A122", 200, True)
+    assert first.saves_s == pytest.approx(report.best.seconds_after)
+    goes_on = report_of(past_its_best([3.0, 2.0, 1.5, 1.6, 1.7, 1.8, 1.9, 2.0]), max_steps=5000)
+    (advice,) = (one for one in goes_on.advice if one.code == "A122")
+    assert advice.saves_s == pytest.approx(goes_on.forecast.remaining_s)
+    assert not [one for one in report_of(past_its_best([3.0, 2.5, 2.2, 2.0, 1.9])).advice if one.code == "A122"]
+
+
 def test_what_the_log_cannot_tell_is_said():
     found = outcome(learning_rate=0.1)
     assert found.unknown == ("learning_rate",)

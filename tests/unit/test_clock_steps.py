@@ -131,3 +131,19 @@ def test_steps_further_apart_than_two_to_the_31st(tmp_path):
         report = explain(read(str(path)))
         assert report.ledger.wall_s == pytest.approx(2340, rel=0.05)
         assert not breaches(report)
+
+
+def test_a_line_of_another_process_that_comes_late_sets_no_clock():
+    """Ray's workers: what one printed while saving is written two steps later, a little before what another printed."""
+    lines = ["2025-05-01 08:00:00,000 loss function: policy gradient", "  0%|          | 0/9000 [00:00<?, ?it/s]"]
+    for n in range(1, 41):
+        at, left = f"{n * 60 // 3600}:{n % 60:02}:00", "149:00:00"
+        lines.append(f"Training: {n // 90:3}%|          | {n}/9000 [{at}<{left}, 60.00s/it]")
+        lines.append(f"step {n} loss: {3 - n / 50}")
+        if n == 20:
+            lines.append("2025-05-01 08:20:04,500 worker 0: Saved model to out/step_20")
+        if n == 22:
+            lines.append("2025-05-01 08:20:02,000 worker 1: Saved model to out/step_20")
+    report = explain(run_of(lines))
+    assert not report.run.clock_steps
+    assert report.ledger.wall_s == pytest.approx(2400, rel=0.02)

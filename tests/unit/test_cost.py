@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from stepscope.causes import _trend
 from stepscope.forecast import finish
-from stepscope.ledger import attribute, first_window
+from stepscope.ledger import attribute, done_again, first_window
 from stepscope.lines.prefix import digits_may_be_prefix, split_prefix
 from stepscope.reading import heads, reader
 from stepscope.reading.assembler import RunAssembler
 from stepscope.reading.bulk.sorter import Sorter
+from stepscope.reading.line_claims import LineClaims
 from stepscope.reading.recognition import Recognition
 from stepscope.run import stops
 from stepscope.source import files
@@ -154,7 +155,7 @@ def test_lines_that_change_what_the_others_mean_are_not_sorted_again_each_time(m
 
 
 def test_rows_of_restarts_and_their_headers_are_not_searched_again(count):
-    claimed = count(RunAssembler, "_find_claim")
+    claimed = count(LineClaims, "_find_claim")
     numbers = []
     for num in (3000, 6000):
         claimed.clear()
@@ -254,3 +255,14 @@ def test_a_window_is_the_best_of_all_that_there_are(values):
                 best = error if best is None else min(best, error)
     assert (found is None) == (best is None)
     assert found is None or found[0] == best
+
+
+def test_what_restarts_threw_away_is_worked_out_for_all_of_them_at_once(count):
+    """Rows of a running clock that go back, again and again, in one training: each restart lost an iteration."""
+    passes = count(done_again, "silent_steps")
+    lines = (f"step:{at % 2}/100 train_time:{1500 * (at % 2)}ms step_avg:150.00ms" for at in range(400))
+    report = report_of("\n".join(lines))
+    lost = next(one for one in report.findings if one.code == "lost_work")
+    assert lost.message.args["count"] >= 190
+    assert len(report.alarms) >= 10
+    assert len(passes) <= 2

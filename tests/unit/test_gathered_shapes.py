@@ -8,7 +8,9 @@ import pytest
 
 from stepscope.analysis.explain import explain
 from stepscope.formats._shared.tables import writer
+from stepscope.lines.closing import closing_words
 from stepscope.lines.match import behind_bar
+from stepscope.lines.runtimes import parse_runtime
 from stepscope.reading.log_reader import LogReader
 from stepscope.reading.reader import read
 
@@ -213,3 +215,156 @@ def test_a_date_that_begins_with_the_day_stays_one_at_every_midnight(month, day)
     run = run_of(lines)
     assert len(run) == 400
     assert explain(run).ledger.wall_s == pytest.approx(399 * 600)
+
+
+def test_a_bar_without_a_total_is_timed_by_its_last_state():
+    lines = []
+    for epoch in range(1, 9):
+        lines += [f"Epoch [{epoch}]", ""]
+        lines += [
+            f"Training: {n * 10:3}%|{'#' * n:10}| {n * 30}/300 [00:{n * 2:02}<00:{20 - n * 2:02}, 15.0it/s, loss=0.4]"
+            for n in range(11)
+        ]
+        lines += [f"Validating: {n * 20}it [00:0{n}, 20.1it/s]" for n in range(8)]
+        lines += ["Train Loss: 0.41", f"Val Loss:   0.5{epoch} | Dice: 0.81", ""]
+    spent = {phase.phase: phase for phase in explain(run_of(lines)).ledger.phases}
+    assert spent["evaluation"].seconds == pytest.approx(8 * 7, rel=0.05)
+    assert spent["evaluation"].num == 8
+
+
+def test_a_keras_bar_behind_the_one_it_was_drawn_over_counts():
+    lines = ["Epoch 1/30"]
+    for epoch in range(1, 31):
+        bar = f"400/400 [==============================] - 40s 99ms/step - loss: {1 / epoch:.4f} - val_loss: 0.9"
+        over = "399/400 [============================>.] - ETA: 0s - loss: 0.5 - ac" + " " * 90
+        lines += [over + bar if epoch < 20 else bar, f"Epoch {epoch + 1}/30" if epoch < 30 else ""]
+    report = explain(run_of(lines))
+    assert report.run.format.name == "keras"
+    assert report.ledger.wall_s == pytest.approx(1200, rel=0.01)
+    assert len(report.run) == 30
+
+
+@pytest.mark.parametrize(
+    ("end", "seconds"),
+    [
+        ("Total Training Time: 90.50 min", 5430.0),
+        ("train end. time 5430.25 (s)", 5430.25),
+        ("Total gradient descent training time: 1 hours 30 mins 30 secs", 5430.0),
+    ],
+)
+def test_a_total_alone_times_the_epochs(end, seconds):
+    lines = [f"Train => Epoch: {n} \t Acc: {50 + n / 2:.2f}% \t Loss: {1 - n / 100:.3f}" for n in range(60)]
+    report = explain(run_of([*lines, end]))
+    assert report.ledger.wall_s == pytest.approx(seconds, abs=1)
+    assert report.ledger.step.typical_s == pytest.approx(seconds / 60, rel=0.02)
+    assert report.state.value == "finished"
+
+
+def test_a_total_of_the_training_ends_it_before_what_a_header_planned():
+    head = ["Maximum total number of training steps: 20000"]
+    lines = [f"Outer Step: {n:5}      Loss: {1 / (n + 1):.6f}" for n in range(0, 1000, 10)]
+    end = "Total training time: 5 hours 30 mins 10 secs"
+    assert explain(run_of([*head, *lines, end])).state.value == "finished"
+
+
+@pytest.mark.parametrize(
+    "end", ["=========== All finished ===========", "Exiting...", "Number of trials: 1/1 (1 TERMINATED)"]
+)
+def test_a_run_that_says_so_is_finished(end):
+    lines = [f"Epoch {n} - avg_train_loss: {1 / n:.4f}  avg_val_loss: 0.9  time: {30 + n % 2}s" for n in range(1, 11)]
+    assert explain(run_of([*lines, end])).state.value == "finished"
+
+
+def test_a_line_beside_its_result_says_how_long_an_evaluation_took():
+    lines = []
+    for step in range(100, 6100, 100):
+        speed = 3.7 if step % 400 == 100 and step > 100 else 4.0
+        lines.append(
+            f"global step {step}/6050, epoch: {step // 2000}, loss: {500 / step:.5f}, speed: {speed:.4f} step/s"
+        )
+        if step % 400 == 0:
+            lines += [f"eval loss: {600 / step:.5f}, acc: 0.91, ", "eval done total : 1.85 s"]
+    spent = {phase.phase: phase for phase in explain(run_of(lines)).ledger.phases}
+    assert spent["evaluation"].num == 15
+    assert spent["evaluation"].seconds == pytest.approx(15 * 1.85, rel=0.02)
+
+
+def test_a_starred_result_is_an_evaluation_whatever_its_figure():
+    lines = []
+    for epoch in range(6):
+        lines += [f"Epoch: [{epoch}][{n}/300]\tTime 0.080 (0.081)\tLoss 1.2 (1.3)" for n in range(0, 300, 30)]
+        lines += ["begin test", f" * MAE {9 - epoch}.184 ", " * best MAE 4.1 "]
+    run = run_of(lines)
+    assert run.format.name == "imagenet"
+    assert run.events.kind == ("evaluation",) * 6
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("Time taken for training: 3.5 hours", 12_600.0),
+        ("Training ended in 3.5 hours", 12_600.0),
+        ("Total Train Time: 3:30:00", 12_600.0),
+        ("Execution time: 12600.0 seconds", 12_600.0),
+        ("Total time (s): 12600", 12_600.0),
+        ("Execution time of step 3: 4 seconds, loss 0.3", None),
+    ],
+)
+def test_a_total_has_many_names(text, seconds):
+    found = parse_runtime(text)
+    assert (None if found is None else found[1]) == seconds
+
+
+@pytest.mark.parametrize(
+    "text", ["train finished", "End training...", "Max iterations reached", "finish!!", "Early stop at epoch 34"]
+)
+def test_an_end_has_many_names(text):
+    assert closing_words(text) is not None
+
+
+def test_a_bracketed_heading_tells_how_many_epochs_there_are():
+    lines = []
+    for epoch in range(1, 7):
+        lines += [f"Epoch: [{epoch} | 40]"]
+        lines += [f"({n}/60) LR: 0.001 | Batch: 1.8{n % 7}s | Total: 1min | Loss: 0.{99 - n}" for n in range(1, 61, 10)]
+    assert run_of(lines).settings.count("max_steps") == 40 * 60
+
+
+def test_the_last_epoch_may_be_numbered_as_many_as_are_stated():
+    lines = [
+        f"2024-05-06 {epoch:02}:{n // 2:02}:00 epoch {epoch}/5 iter {n}/120 loss {1 / (n + 1):.4f}"
+        for epoch in range(6)
+        for n in range(0, 120, 10)
+    ]
+    assert run_of(lines).settings.count("max_steps") == 6 * 120 - 1
+
+
+def test_games_won_and_lost_at_an_even_rhythm_are_evaluations():
+    lines, now = [], dt.datetime(2024, 3, 1, 8)
+    for n in range(1, 301):
+        now += dt.timedelta(seconds=12 + n % 3)
+        lines += [f"{now:%Y-%m-%d %H:%M:%S}, batch i:{n}, episode_len:{20 + n % 9}", f"kl:0.01,loss:{5 - n / 100:.4f}"]
+        if n % 50 == 0:
+            now += dt.timedelta(seconds=400)
+            lines.append(f"num_playouts:1000, win: {n // 50}, lose: {10 - n // 50}, tie:0")
+    spent = {phase.phase: phase for phase in explain(run_of(lines)).ledger.phases}
+    assert spent["evaluation"].seconds == pytest.approx(5 * 400, rel=0.1)
+
+
+def test_an_end_is_one_also_where_the_next_sentence_names_the_validation():
+    assert closing_words("Training finished. Best checkpoint: 57. Best validation bleu: 0.21") == "done"
+    assert closing_words("Training of epoch 3 finished, validation follows") != "done"
+
+
+def test_a_training_bar_may_have_no_total_either():
+    lines = []
+    for epoch in range(1, 7):
+        lines += [
+            f"Epoch {epoch}: {n}it [00:{n // 10:02}, 10.0it/s, loss={9 / (n + 10):.4f}]" for n in range(0, 501, 25)
+        ]
+        lines += [f"Validating: {n}it [00:0{n // 10}, 10.0it/s]" for n in range(0, 80, 10)]
+        lines += [f"epoch {epoch} val acc 0.8{epoch}"]
+    ledger = explain(run_of(lines)).ledger
+    spent = {phase.phase: phase.seconds for phase in ledger.phases}
+    assert ledger.step.typical_s == pytest.approx(0.1, rel=0.05)
+    assert spent["evaluation"] == pytest.approx(6 * 7, rel=0.05)

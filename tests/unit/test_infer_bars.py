@@ -328,3 +328,26 @@ def test_results_of_what_came_before_the_bars_are_none_of_theirs():
     run = run_of(lines)
     assert int(run.steps.step[-1]) == 295
     assert not any(stop.evaluated for stop in run.stops)
+
+
+def nested_in_one_clock(every, num_outer=40, num_inner=90):
+    """A bar of steps whose clock runs on while another bar without a label is drawn inside some of them."""
+    lines, spent = ["Loading data", "loss scale: 2.0", f"  0%|    | 0/{num_outer} [00:00<?, ?it/s]"], 0.0
+    for step in range(1, num_outer + 1):
+        if step % every == 1 or every == 1:
+            lines += [bar(n, num_inner, 2.0) for n in range(num_inner + 1)]
+            lines.append(f"score = {0.5 - step / 100:.4f}, loss = {1.5 - step / 100:.4f}")
+            spent += 2.0 * num_inner
+        spent += 5.0
+        lines.append(f"loss = {1.5 - step / 100:.4f}")
+        lines.append(f"{100 * step // num_outer:4}%|#   | {step}/{num_outer} [{clock(spent)}<10:00, 5.00s/it]")
+    return lines
+
+
+def test_a_bar_that_few_steps_of_another_hold_is_an_evaluation():
+    run = read_as(nested_in_one_clock(every=10))
+    assert int(run.steps.step[-1]) == 40
+    report = explain(run)
+    assert run.events.kind.count("evaluation") == 4
+    assert report.ledger.seconds("evaluation") == pytest.approx(4 * 180, rel=0.05)
+    assert report.ledger.step.typical_s == pytest.approx(5.0, rel=0.05)

@@ -238,3 +238,16 @@ def test_a_bare_number_behind_the_time_that_has_passed_counts():
     report = report_of(lines)
     assert int(report.run.steps.step[-1]) == 200 * 59
     assert report.ledger.step.typical_s == pytest.approx(0.1, rel=0.02)
+
+
+def test_the_number_behind_the_word_loss_is_the_step_and_the_next_one_the_loss():
+    """`Train loss 12 33.118 Grad Norm 1.17 1.44s/it`, as Tacotron 2 prints it; a loss of NaN is an alarm."""
+    lines = [
+        f"Train loss {step} {40 / (step + 1):.6f} Grad Norm {0.5 + step % 7 / 10:.6f} 1.{step % 9}0s/it"
+        for step in range(60)
+    ]
+    lines += [f"Train loss {step} nan Grad Norm nan 1.50s/it" for step in range(60, 80)]
+    report = report_of(lines)
+    assert report.run.steps.step[-1] == 79
+    assert report.ledger.step.typical_s == pytest.approx(1.4, abs=0.15)
+    assert {alarm.code for alarm in report.alarms} >= {"nan"}

@@ -7,7 +7,7 @@ import pytest
 from stepscope.analysis.explain import explain
 from stepscope.catalogue.detect import load
 from stepscope.reading.log_reader import LogReader
-from tests.unit.logs import report_of
+from tests.unit.logs import report_of, run_of
 
 
 def report_as(name, lines, **flags):
@@ -237,6 +237,19 @@ def test_the_minutes_left_of_an_epoch_time_its_steps():
     assert report.ledger.wall_s == pytest.approx(18000 * 0.3, rel=0.05)
 
 
+def test_a_short_epoch_is_timed_where_its_minutes_left_fall():
+    """The first steps are slow, and 7 minutes are never 10: each fall of the figure tells the mean so far."""
+    lines, done = [], 0.0
+    for batch in range(1, 4001):
+        done += 0.6 if batch <= 12 else 0.1
+        if batch % 20 == 0:
+            left = done / batch * (4000 - batch) // 60
+            lines.append(f"Epoch:[1/1]({batch}/4000), loss: 0.69, lr: 0.00000002, epoch_time: {left}min")
+    report = report_as("minimind", lines)
+    assert report.ledger.step.typical_s == pytest.approx(0.1, rel=0.1)
+    assert report.ledger.wall_s == pytest.approx(406, rel=0.1)
+
+
 def test_a_bar_written_as_lines_is_a_running_clock():
     """tqdm-loggable writes three digits of the step; compiling, evaluations and a restart are on its clock."""
     lines = ["05:14:50.351 [I] Progress on: -/3000 rate:- remaining:? elapsed:00:00 postfix:- (24:tqdm_logging.py:145)"]
@@ -327,3 +340,60 @@ def test_a_bar_that_an_evaluations_own_time_confirms_is_no_training():
     assert (int(report.run.steps.step[-1]), report.run.num_trainings) == (1330, 1)
     assert report.ledger.wall_s == pytest.approx(890.9, rel=0.01)
     assert phases["evaluation"].seconds == pytest.approx(45, rel=0.1)
+
+
+def test_a_bar_of_texts_without_a_label_is_not_the_training_behind_it():
+    """The dicts of a buffered standard output come late: until then, only the bars say which is the training's."""
+    lines = ["  0%|          | 0/9000 [00:00<?, ?it/s]", " 60%|######    | 5400/9000 [00:01<00:00, 4200.00it/s]"]
+    lines += ["100%|##########| 9000/9000 [00:02<00:00, 4300.00it/s]", "  0%|          | 0/400 [00:00<?, ?it/s]"]
+    for n in range(1, 61):
+        at = f"{n * 7 // 60:02}:{n * 7 % 60:02}"
+        lines.append(f"  {n // 4}%|#         | {n}/400 [{at}<39:00,  7.00s/it]")
+    lines[-1] += "{'loss': 2.31, 'grad_norm': 1.5, 'learning_rate': 7e-05, 'epoch': 0.01}"
+    lines += [f"{{'loss': 2.1, 'grad_norm': 1.5, 'learning_rate': 7e-05, 'epoch': 0.{n}}}" for n in range(2, 7)]
+    run = run_of(lines)
+    assert run.steps.step.tolist() == list(range(1, 61))
+    assert run.steps.dur_ns[1:].tolist() == [7 * 10**9] * 59
+
+
+def example_script(*, every=50, steps=500, with_losses=False):
+    """A script of 2019 on a machine without a terminal: a logger, checkpoints, and dicts only if asked for."""
+
+    def stamp(step):
+        return (
+            f"05/09/2022 {9 + step * 20 // 3600:02}:{step * 20 // 60 % 60:02}:{step * 20 % 60:02} - INFO - __main__ - "
+        )
+
+    lines = [stamp(0) + "***** Running training *****", stamp(0) + "  Num Epochs = 2"]
+    lines.append(stamp(0) + f"  Total optimization steps = {steps + 10}")
+    for step in range(every, steps + 1, every):
+        if with_losses:
+            epoch = step * 2 / (steps + 10)
+            lines.append(
+                stamp(step) + f"{{'loss': {3 - step / 400:.3f}, 'learning_rate': 1e-05, 'epoch': {epoch:.2f}}}"
+            )
+        lines.append(stamp(step) + f"  Saving model checkpoint to out/checkpoint-{step}")
+    return [*lines, stamp(steps + 10) + f" global_step = {steps + 10}, average loss = 0.5131"]
+
+
+def test_checkpoints_are_the_steps_of_a_script_that_prints_nothing_else():
+    report = report_of(example_script())
+    assert report.run.format.name == "hf_trainer_saves"
+    assert report.run.steps.step[-1] == 510
+    assert report.ledger.step.typical_s == pytest.approx(20)
+    assert report.ledger.wall_s == pytest.approx(510 * 20, rel=0.01)
+
+
+def test_losses_printed_as_often_as_checkpoints_are_kept():
+    report = report_of(example_script(with_losses=True))
+    assert report.run.steps.step[-1] == 510
+    assert report.run.steps.loss[0] == pytest.approx(2.75)  # printed before the checkpoint of its own step
+    assert report.ledger.step.typical_s == pytest.approx(20)
+
+
+def test_losses_printed_more_often_than_checkpoints_are_the_rows():
+    lines = example_script(every=10, with_losses=True)
+    lines = [line for line in lines if "checkpoint-" not in line or line.endswith("00")]
+    report = report_of(lines)
+    assert report.run.format.name != "hf_trainer_saves"
+    assert len(report.run.steps.step) == 50

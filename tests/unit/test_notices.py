@@ -194,7 +194,7 @@ def test_no_pattern_matches_a_line_without_its_words(notice):
     [
         (closing._DONE, closing._DONE_WORDS),
         (closing._CLOSING, closing._CLOSING_WORDS),
-        (closing._EARLY_STOP, (closing._STOP_WORD,)),
+        (closing._EARLY_STOP, closing._STOP_WORDS),
     ],
     ids=["done", "closing", "early stop"],
 )

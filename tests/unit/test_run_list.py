@@ -59,6 +59,21 @@ def test_a_second_visit_reads_no_log(folder, tmp_path, no_reading):
     assert second.progress == first.progress
 
 
+def test_what_counts_as_read_is_kept_already(folder, tmp_path, no_reading, monkeypatch):
+    """However long it takes to write it down: a list that is complete can be opened again without its logs."""
+    put = SummaryStore.put
+
+    def slowly(store, texts):
+        time.sleep(0.3)
+        put(store, texts)
+
+    monkeypatch.setattr(SummaryStore, "put", slowly)
+    first = listed(folder, tmp_path / "cache")
+    no_reading()
+    second = listed(folder, tmp_path / "cache")
+    assert {run._replace(version=0) for run in second.runs} == {run._replace(version=0) for run in first.runs}
+
+
 def test_another_language_and_a_changed_log_are_read_again(folder, tmp_path):
     listed(folder, tmp_path / "cache")
     german = listed(folder, tmp_path / "cache", Language.load("de"))

@@ -55,6 +55,15 @@ class Program:
     def get_batch(self, num: int) -> None:
         self.look(num)
 
+    def batches(self, num: int):
+        for each in range(2):
+            self.look(num * each)
+            yield each
+
+    def draw(self, num: int) -> None:
+        for _ in self.batches(num):
+            pass
+
     def inline(self, val_loader: list[int], num: int) -> None:
         for _ in val_loader:
             self.look(num)
@@ -91,6 +100,12 @@ def recorded(tmp_path):
         # A save in an evaluation is both; the ledger counts it as the save.
         ([("step",), ("evaluate_and_save", 10), ("step",)], {"evaluation": [300], "checkpoint": [100]}),
         ([("step",), ("get_batch", 50), ("step",)], {"data": [500]}),
+        # A generator is drawn from; where all steps take a while there, what is beyond that counts.
+        ([("step",), ("draw", 50), ("step",)], {"data": [500]}),
+        (
+            [*(call for _ in range(9) for call in (("get_batch", 5), ("step",))), ("get_batch", 50), ("step",)],
+            {"data": [450]},
+        ),
         ([("step",), ("inline", [0, 1, 2], 10), ("step",)], {"evaluation": [300]}),
         # What is under a condition may be an evaluation and a save: it says nothing.
         ([("step",), ("in_block", 10, 10, 20), ("step",)], {}),

@@ -158,6 +158,90 @@ def test_a_screen_is_24_lines_of_80_columns(code):
         assert max(map(len, text.splitlines())) <= 80
 
 
+def stamped(num: int, between_s: float) -> list[str]:
+    """One line in ten iterations of 100 ms, so far apart."""
+    start = dt.datetime(2026, 3, 1, tzinfo=dt.UTC)
+    times = (start + dt.timedelta(seconds=between_s * number) for number in range(num))
+    return [f"{at:%Y-%m-%d %H:%M:%S} iter {10 * n}: loss 2.9, time 100.00ms" for n, at in enumerate(times)]
+
+
+def modded(last: int, evaluate: int) -> list[str]:
+    """A clock that stops for evaluations, as modded-nanogpt prints it."""
+    found = []
+    for step in range(last + 1):
+        mean = f"train_time:{100 * step}ms step_avg:{100 if step else float('nan'):.2f}ms"
+        if step % evaluate == 0:
+            found.append(f"step:{step}/{last} val_loss:{4 - step / 1000:.4f} {mean}")
+        if step < last:
+            found.append(f"step:{step + 1}/{last} train_time:{100 * step + 100}ms step_avg:100.00ms")
+    return found
+
+
+def test_what_the_log_does_not_account_for_leads_where_it_is_most():
+    report = report_of(stamped(200, 3))
+    assert report.ledger.seconds("unlogged") > 300
+    assert lines(report)[2].startswith("Biggest cost: 6 min 38 s (67%) that the log does not account for")
+
+
+def test_of_a_small_cost_and_much_outside_the_log_the_larger_leads():
+    """A slow start is no answer to where most of the time went."""
+    report = report_of(["2026-02-28 23:59:57 iter 0: loss 2.9, time 20000.00ms", *stamped(200, 3)[1:]])
+    assert report.findings
+    assert report.ledger.seconds("unlogged") > report.findings[0].seconds
+    assert "that the log does not account for" in lines(report)[2]
+
+
+def test_evaluations_without_a_time_are_not_called_free():
+    report = report_of(modded(400, 100))
+    assert lines(report)[2] == "Nothing to fix in what the log times; not timed: 5 evaluations"
+
+
+def test_iterations_that_were_not_recognised_are_said_once_and_how_to_teach_them():
+    log = [f"editing took {12 + n % 7}.{n}1 s" for n in range(60)]
+    report = report_of(["number of parameters: 123.59M", "step 0: train loss 4.2743, val loss 4.2781", *log])
+    state, time, third = lines(report)
+    assert state == "Perhaps still running: no iteration was recognised"
+    assert "Lines like “editing took" in time
+    assert third.endswith("stepscope formats try LOG --suggest")
+    assert screen(report).count("Lines like") == 1
+
+
+def test_a_run_that_died_says_what_came_after_its_best_too():
+    log = past_its_best([3.0, 2.0, 1.5, 1.6, 1.7, 1.8, 1.9, 2.0])
+    report = report_of([*log, *TRACEBACK, "KeyboardInterrupt"])
+    assert report.state.value == "interrupted"
+    assert "The validation loss was lowest at iteration 200" in screen(report)
+
+
+def past_its_best(losses: list[float]) -> list[str]:
+    log = []
+    for number, loss in enumerate(losses):
+        first = 100 * number
+        log += [f"step {first}: train loss 2.0000, val loss {loss:.4f}", f"iter {first}: loss 2.9, time 2100.00ms"]
+        log += [f"iter {step}: loss 2.9, time {100 + step % 5:.2f}ms" for step in range(first + 1, first + 100)]
+    return log
+
+
+def test_no_iteration_is_normal_where_there_are_two_speeds():
+    text = screen(two_speeds())
+    assert "A normal iteration" not in text
+    assert "The median iteration takes" in text
+
+
+def test_no_level_is_normal_where_a_slower_stretch_names_another():
+    slow = [f"iter {step}: loss 2.9, time {200 + step % 5:.2f}ms" for step in range(300, 900)]
+    fast = [f"iter {step}: loss 2.9, time {100 + step % 5:.2f}ms" for step in range(300)]
+    text = screen(report_of([*fast, *slow]))
+    assert "A normal iteration takes 20" not in text
+
+
+def test_savings_say_what_they_are_saved_on():
+    text = screen(report_of(training(400, evaluate=20), max_steps=4000))
+    assert "What to change (savings over the rest of this run)" in text
+    text = screen(report_of(training(400, evaluate=20), max_steps=400))
+    assert "What to change next time (savings on a run like this)" in text
+
+
 def test_a_mean_is_called_one_where_it_is_no_normal_iteration():
     """Where iterations take either of two times, the normal one is the more frequent."""
     assert "each on average; finish time needs --max-steps N" in lines(two_speeds())[1]
@@ -286,3 +370,19 @@ def test_what_was_not_understood_is_not_called_nothing():
     state, *_, last = lines(report_of(["loading the model", *crash]))
     assert state == "Crashed before the first iteration"
     assert last == "No training time is lost: no iteration was done"
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("step 2 loss 5.22", "Out of memory; no iteration was recognised"),
+        ('{"epoch": 0, "step": 5, "loss": 7.12}', "Out of memory; no iteration was recognised"),
+        ("step 0 | validation loss 9.31", "Out of memory before the first iteration"),
+        ("max_steps 500, label_smoothing 0.1", "Out of memory before the first iteration"),
+    ],
+)
+def test_a_named_step_with_its_loss_was_an_iteration_though_none_was_read(line, said):
+    death = ["Traceback (most recent call last):", '  File "train.py", line 3, in <module>', "    loss.backward()"]
+    death += ["torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB"]
+    report = report_of(["loading model", line, *death])
+    assert lines(report)[0] == said

@@ -47,6 +47,24 @@ def objects(*rows):
         ("step,dt_ms", [(i, 250) for i in range(5)], "csv_duration", 0.25),
         ("step,ms/step", [(i, 250) for i in range(5)], "csv_duration", 0.25),
         ("step,steps_per_sec", [(i, 4) for i in range(5)], "csv_duration", 0.25),
+        *(
+            (f"{counter},loss,{name}", [(i, 2.5, value) for i in range(5)], "csv_duration", 0.25)
+            for counter, name, value in [
+                ("step", "step_sec", 0.25),
+                ("step", "iter_ms", 250),
+                ("step", "seconds", 0.25),
+                ("step", "perf/step_seconds", 0.25),
+                ("step", "train_step_wall_s", 0.25),
+                ("epoch", "epoch_time", 0.25),
+                ("epoch", "epoch_sec", 0.25),
+                ("update", "update_time_ms", 250),
+            ]
+        ),
+        # Parts of a step, and what only looks like a time.
+        *(
+            (f"step,loss,{name}", [(i, 2.5, 0.25) for i in range(5)], "csv_untimed", 0)
+            for name in ("update_time", "optimizer_step_time", "step_min", "it_s", "rollout_sec", "tokens_per_step_s")
+        ),
         ("step,timestamp,dt", [(i, WALL + i, 0.25) for i in range(5)], "csv_duration", 0.25),
         ("Wall time,Step,Value", [(WALL + 2 * i, i, 2.5) for i in range(5)], "csv_stamp", 2),
         ("step,ts", [(i, WALL * 1000 + 2000 * i) for i in range(5)], "csv_stamp", 2),
@@ -227,3 +245,12 @@ def test_a_column_of_totals_is_one_only_while_it_is_ahead_of_the_steps():
     assert planned.settings.get("max_steps").value in {89, 90}
     counted = run_of(table("epoch,total_steps,elapsed", *((i, i - 1, 3 * i) for i in range(1, 9))))
     assert counted.settings.get("max_steps") is None
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_the_share_done_says_how_many_steps_there_will_be(first):
+    rows = [{"step": first + i, "loss": 2.5, "step_sec": 4.0, "progress/done_frac": (i + 1) / 40} for i in range(12)]
+    run = run_of(objects(*rows))
+    assert run.settings.count("max_steps") == 39 + first  # its last step
+    uneven = [{**row, "progress/done_frac": row["progress/done_frac"] ** 2} for row in rows]
+    assert run_of(objects(*uneven)).settings.count("max_steps") is None

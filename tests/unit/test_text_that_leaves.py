@@ -222,6 +222,26 @@ def test_no_word_of_a_log_is_live_in_markdown(cli, hostile, command, form):
     assert "admin" in out or command in {"eta", "why", "advise"} or form == "note"
 
 
+@pytest.mark.parametrize(
+    "ending",
+    [
+        "RuntimeError: {0}",
+        "Early stopping: {0}",
+        "slurmstepd: error: *** JOB 7 CANCELLED AT {0} ***",
+        "Killed {0}",
+        "{0}",
+    ],
+)
+@pytest.mark.parametrize("command", ["explain", "eta", "advise", "why"])
+@pytest.mark.parametrize("form", ["markdown", "note"])
+def test_no_word_of_how_a_short_log_ends_is_live(cli, tmp_path, ending, command, form):
+    """No total is known: what the log says of its end stands where the finish time would."""
+    log = tmp_path / "train.log"
+    log.write_text("\n".join([*training(3), ending.format(CALL)]) + "\n")
+    _, out, _ = cli(command, log, *(["2"] if command == "why" else []), "--format", form)
+    assert live_text(out.split("---\n")[-1]) == []
+
+
 FLAGS = "--bad --format --lang --now --set --max-steps --config --nvidia-smi --confidence --like --change --gpu"
 
 

@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from stepscope.core.message import About, say
 from stepscope.core.units import parse_count, parse_moment
 from stepscope.i18n import Language
 from stepscope.report.wrapping import wrap
@@ -48,14 +49,44 @@ def test_the_ends_of_a_range_look_alike():
     assert english.span(3180, 3680) == "53–61 min"
     assert english.span(3360, 4440) == "56 min – 1 h 14 min"
     assert english.span(0, 6480) == "≤ 1 h 48 min"
-    assert english.span(0, 4.26) == "0.00–4.26 s"
-    assert english.span(0.003, 4.26) == "0.00–4.26 s"
+    assert english.span(0, 4.26) == "≤ 4.26 s"
+    assert english.span(0.003, 4.26) == "≤ 4.26 s"
     assert english.span(3, 6480) == "≤ 1 h 48 min"
     assert english.span(0, 0) == "0 s"
     assert english.span(40, 130) == "40 s – 2 min 10 s"
     assert english.span(40, 75) == "40–75 s"
     assert english.span(50, 75) == "50 s – 1 min 15 s"
     assert english.span(3180, 7000) == "53 min – 1 h 57 min"
+
+
+def test_a_wide_range_has_no_more_digits_than_it_leaves_sure():
+    english = Language.load("en")
+    assert english.span(53_760, 65_040) == "15–18 h"
+    assert english.span(53_760, 57_000) == "14 h 56 min – 15 h 50 min"
+    assert english.span(3 * 86400 + 4 * 3600, 18 * 86400 + 16 * 3600) == "3–19 d"
+    assert english.span(28_800, 4 * 86400 + 7200) == "8 h – 4 d"
+    assert english.span(3_600, 15_600, 15_240) == "1–5 h"  # next to 4 h 14 min
+    assert english.span(0, 15_240) == "≤ 4 h 14 min"
+    for seconds, low, high, text in (
+        (57_480, 53_760, 65_040, "16 h"),
+        (57_480, 57_000, 58_000, "15 h 58 min"),
+        (280, 110, 1400, "5 min"),
+    ):
+        message = say("summary-left", left=About(seconds, low, high), range="")
+        assert english.say(message) == f"{text} left"
+
+
+def test_a_range_is_in_the_unit_of_what_it_is_next_to():
+    english = Language.load("en")
+    assert english.span(0.59, 1.05, 0.802) == "590–1,050 ms"
+    assert english.span(0.59, 1.05, 1.01) == "0.59–1.05 s"
+    assert english.span(0.59, 1.05) == "0.59–1.05 s"
+
+
+def test_hardly_less_than_all_is_not_written_as_all():
+    english = Language.load("en")
+    shares = (0.9949, 0.9951, 0.9994, 0.9996, 1.0)
+    assert [english.percent(share) for share in shares] == ["99%", "99.5%", "99.9%", "100%", "100%"]
 
 
 def test_no_duration_has_sixty_of_a_unit_that_has_a_larger_one():

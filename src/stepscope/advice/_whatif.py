@@ -6,6 +6,7 @@ nothing, and no change saves more than the class it touches.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -36,7 +37,7 @@ class WhatIf(NamedTuple):
     saves_high_s: float
     after_s: float
     after_low_s: float
-    after_high_s: float
+    after_high_s: float | None  # None where the log sets no upper bound
     is_future: bool
     error_before: float | None  # standard error of the validation loss
     error_after: float | None
@@ -80,7 +81,7 @@ def what_if(run: Run, ledger: Ledger, end: Forecast | NoForecast, changes: Mappi
         saves_high_s=high,
         after_s=after_s,
         after_low_s=span[0] * share,
-        after_high_s=span[1] * share,
+        after_high_s=span[1] * share if math.isfinite(span[1]) else None,
         is_future=is_future,
         error_before=errors[0],
         error_after=errors[1],

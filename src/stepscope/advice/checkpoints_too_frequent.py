@@ -40,6 +40,8 @@ def advise(situation: Situation) -> Advice | None:
     between_s, work_s = seconds_between_crashes(situation), interval * level
     best_s = best_interval_s(price.seconds, between_s)
     wanted_s = best_s if situation.may_lose_s is None else min(best_s, situation.may_lose_s)
+    # No interval is longer than what is left of the run, which would then have no checkpoint at all.
+    wanted_s = min(wanted_s, max(work_s, situation.steps_left_s))
     is_costly = price.seconds / (work_s + price.seconds) >= _WORTH_IT
     proposed = _nearer(interval, work_s, wanted_s, may_widen=is_costly, may_narrow=len(run.segments) > 1)
     low, middle, high = (
@@ -50,12 +52,13 @@ def advise(situation: Situation) -> Advice | None:
         return None
     is_longer = proposed > interval
     most = situation.left_s("checkpoint") if is_longer else max(low, middle, high)
+    low, middle, high = (min(saved, most) for saved in (low, middle, high))
     return Advice(
         code=CODE,
         setting="checkpoint_interval",
         now=interval,
         proposed=proposed,
-        saves=Saving(max(0.0, min(low, high)), middle, max(middle, min(max(low, high), most))),
+        saves=Saving(max(0.0, min(low, high)), middle, max(low, middle, high)),
         costs=say(_costs(situation, is_longer=is_longer), duration=Seconds(proposed * level)),
         evidence=say(
             "advice-a108-evidence" if situation.may_lose_s is None else "advice-a108-evidence-accepted",

@@ -16,6 +16,8 @@ What to change
 
 from __future__ import annotations
 
+import numpy as np
+
 from stepscope.alarms._base import Alarm, AlarmEvidence
 from stepscope.core.message import Seconds, say
 from stepscope.ledger.done_again import lost_seconds
@@ -30,10 +32,12 @@ def find(evidence: AlarmEvidence) -> list[Alarm]:
     run, ledger = evidence.run, evidence.ledger
     found: list[Alarm] = []
     steps = run.steps
-    for index in restarts(run)[:_MAX_ALARMS]:
+    shown = restarts(run)[:_MAX_ALARMS]
+    lost_s = lost_seconds(run, ledger) if shown else np.zeros(0)
+    for index in shown:
         segment = run.segments[index]
         before, after = int(steps.step[segment.first_row - 1]), int(steps.step[segment.first_row])
-        count, lost = num_repeated(run, index), Seconds(lost_seconds(run, ledger, index))
+        count, lost = num_repeated(run, index), Seconds(float(lost_s[index]))
         message = say("alarm-restarted", before=before, step=after, count=count, lost=lost)
         line = int(steps.line[segment.first_row])
         found.append(Alarm(code=CODE, severity="info", step=after, line=line, message=message))

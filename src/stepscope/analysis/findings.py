@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stepscope.analysis.best import Best
 from stepscope.core.message import Decimal, Message, Seconds, Share, say
+from stepscope.ledger.best import Best
 from stepscope.ledger.done_again import lost_seconds
 from stepscope.ledger.levels import slower_stretches
 from stepscope.ledger.phases import Basis, Ledger, Phase, PhaseTotal
@@ -154,7 +154,7 @@ def _repeated(run: Run, ledger: Ledger, best: Best | None) -> Iterator[CostFindi
     """Steps that a restart made the run do again: those of the process before it are lost."""
     own = restarts(run, None if best is None else best.row)
     count = sum(num_repeated(run, index) for index in own)
-    seconds = sum(lost_seconds(run, ledger, index) for index in own)
+    seconds = float(lost_seconds(run, ledger)[own].sum()) if own else 0.0
     if not count or not seconds > 0:
         return
     share = seconds / ledger.wall_s

@@ -26,13 +26,13 @@ from stepscope.source.trace_file import Trace, TracedKind
 if TYPE_CHECKING:
     from stepscope.advice._base import Advice, Situation
     from stepscope.alarms._base import Alarm
-    from stepscope.analysis.best import Best
     from stepscope.analysis.clocks import ClockReading
     from stepscope.analysis.findings import CostFinding
     from stepscope.analysis.gpu_verdict import GpuVerdict
     from stepscope.analysis.run_trend import RunTrend
     from stepscope.audit._base import Reading
     from stepscope.forecast.backtest import Backtest
+    from stepscope.ledger.best import Best
     from stepscope.plan.derive import Derived
     from stepscope.source.gpu_series import GpuSeries
 
@@ -182,7 +182,7 @@ class Report:
     @cached_property
     def best(self) -> Best | None:
         """Where the validation loss was lowest; None without one."""
-        from stepscope.analysis.best import find_best
+        from stepscope.ledger.best import find_best
 
         return find_best(self.run, self.ledger)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from stepscope.analysis.trend import Trend, find_trend
 from stepscope.columns.statistics import median
-from stepscope.core.message import Argument, Decimal, Message, Seconds, Share, say
+from stepscope.core.message import Argument, Decimal, Message, Seconds, Share, Span, say
 from stepscope.core.units import NS
 from stepscope.ledger.baseline import is_coarse
 from stepscope.ledger.levels import Stretch, slower_stretches
@@ -228,14 +228,15 @@ def _factor(trend: Trend) -> Decimal:
 
 
 def _two_speeds(trend: Trend, is_rate: bool) -> dict[str, Argument]:
+    counts: dict[str, Argument] = {"count": len(trend.other), "total": trend.num, "factor": _factor(trend)}
+    if not is_rate:
+        return {"own": Span(trend.other_low, trend.other_high), "others": Span(trend.low, trend.high), **counts}
     return {
         "low": _level(trend.low, is_rate),
         "high": _level(trend.high, is_rate),
         "other_low": _level(trend.other_low, is_rate),
         "other_high": _level(trend.other_high, is_rate),
-        "count": len(trend.other),
-        "total": trend.num,
-        "factor": _factor(trend),
+        **counts,
     }
 
 

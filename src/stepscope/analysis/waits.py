@@ -50,6 +50,10 @@ def data_message(run: Run, ledger: Ledger) -> Message | None:
     normal = np.zeros(len(run), dtype=bool)
     normal[ledger.step.rows] = True
     wait = usual_wait_s(waits, normal)
+    if run.means and share > wait / ledger.step.typical_s + _UNLIKE:
+        of_epoch = run.means[-1]
+        wait_s = Seconds(of_epoch.data_s or 0.0)
+        return say("data-by-means", share=Share(share), wait=wait_s, step=Seconds(of_epoch.mean_s))
     key = "data-bottleneck" if share >= _BOTTLENECK else "data-share" if share >= _MINOR else "data-minor"
     return say(key, share=Share(share), wait=Seconds(wait), step=Seconds(ledger.step.typical_s))
 

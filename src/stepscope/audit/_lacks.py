@@ -37,6 +37,11 @@ def lacks_steps(run: Run) -> UnreadFamily | None:
     return _found(run, _REASONS["reason-no-steps"][1])
 
 
+def named_step(run: Run) -> UnreadFamily | None:
+    """An unread line that gives the loss of a step by its number."""
+    return _found(run, hints.names_step)
+
+
 def lacks_evaluations(run: Run) -> UnreadFamily | None:
     """An unread line that may be an evaluation."""
     return _found(run, hints.may_be_evaluation)

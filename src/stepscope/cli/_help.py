@@ -97,8 +97,11 @@ class Formatter(argparse.HelpFormatter):
                 examples = [(parts[0], parts[1] if len(parts) > 1 else "") for parts in split]
                 blocks.append("\n".join(example_lines(examples, width)))
             else:
-                blocks.append(textwrap.fill(" ".join(lines), width))
+                blocks.append(textwrap.fill(" ".join(lines), width, break_on_hyphens=False))
         return "\n\n".join(blocks)
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)
 
     def _expand_help(self, action: argparse.Action) -> str:
         text = super()._expand_help(action)

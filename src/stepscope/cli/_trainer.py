@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from stepscope.core.errors import InputError, UsageError
-from stepscope.trainer.config import Plain, TrainerError, parse_flag
+from stepscope.trainer.config import Plain, TrainerError
+from stepscope.trainer.extras.settings import parse_flag
 
 # Asked wrongly, as against something that is missing or broken.
 _USAGE = frozenset({"train-setting-type", "train-choice", "train-range", "train-heads", "train-odd-head"})

@@ -29,7 +29,8 @@ _ABOUT = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """nanoGPT's flags of `bench.py`, and the shape of the network."""
-    from stepscope.trainer.config import ABOUT, TrainConfig
+    from stepscope.trainer.config import TrainConfig
+    from stepscope.trainer.extras.settings import ABOUT
 
     defaults = TrainConfig()
     parser.add_argument("config", nargs="*", metavar="CONFIG.py", help="Config files of nanoGPT, read in this order")
@@ -46,8 +47,9 @@ def run(args: argparse.Namespace) -> int:
     language = _answer.chosen_languages(args)[0]
     _trainer.need_torch()
     with _trainer.translated_errors():
-        from stepscope.trainer.config import NAMES, build
+        from stepscope.trainer.config import NAMES
         from stepscope.trainer.extras.bench import BENCH, bench
+        from stepscope.trainer.extras.settings import build
 
         own: dict[str, Any] = dict(_OWN)
         layers: list[dict[str, Any]] = [BENCH]

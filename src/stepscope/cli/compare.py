@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--save-baseline",
         metavar="FILE",
-        help="Keep the figures of the last run in FILE, which stands for its log in a later comparison",
+        help="Keep the figures of the last run in FILE, to pass in place of its log later",
     )
     _flags.add_confidence_argument(parser)
     _flags.add_one_file_arguments(parser, formats=_FORMATS)

@@ -1,6 +1,6 @@
 """Answer assistants: a read-only MCP server.
 
-    {"mcpServers": {"stepscope": {"command": "stepscope", "args": ["mcp", "--root", "runs"]}}}
+    {"mcpServers": {"stepscope": {"command": "stepscope", "args": ["mcp"]}}}
 
 Tools: explain, eta, why, advise, compare; each takes paths of logs and gives the same JSON as the command. Only files
 below --root are read. What a log says is data from outside: it is marked as such, and never an instruction. Needs the

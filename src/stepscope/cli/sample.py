@@ -98,7 +98,7 @@ def _choice(name: str) -> Callable[[str], str]:
     """Parse one of the values that the setting of a training of this name has."""
 
     def parse(text: str) -> str:
-        from stepscope.trainer.config import CHOICES
+        from stepscope.trainer.extras.settings import CHOICES
 
         if text not in CHOICES[name] or text == "scratch":
             known = ", ".join(choice for choice in CHOICES[name] if choice != "scratch")
@@ -178,7 +178,7 @@ def _sample(args: argparse.Namespace) -> None:
 
 def _load(args: argparse.Namespace) -> tuple[Any, Any, Any, list[int]]:
     """The network, how text becomes tokens and back, and a first token."""
-    from stepscope.trainer import checkpoint
+    from stepscope.trainer.extras import found
     from stepscope.trainer.extras.weights import load_gpt2, load_model
     from stepscope.trainer.extras.writer import NAME
 
@@ -186,8 +186,8 @@ def _load(args: argparse.Namespace) -> tuple[Any, Any, Any, list[int]]:
         return load_gpt2(args.init_from, args.gpt2_folder, 0.0), *_tokens({}, Path())
     folder = Path(args.out_dir)
     # Where a run keeps only its best, nanoGPT's ckpt.pt is that; here it has a file of its own.
-    is_best = checkpoint.saved_settings(folder).get("always_save_checkpoint") is False
-    saved = checkpoint.load(folder, with_optimizers=False, best=is_best)
+    is_best = found.saved_settings(folder).get("always_save_checkpoint") is False
+    saved = found.load(folder, with_optimizers=False, best=is_best)
     return load_model(saved, place=str(folder / NAME)), *_tokens(saved, folder)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
+import shutil
 import signal
 import sys
 import time
@@ -22,6 +23,7 @@ from stepscope.cli._train_config import SMALL, read_settings
 from stepscope.core.errors import InputError, UsageError
 from stepscope.core.message import Argument, Decimal, Seconds
 from stepscope.core.redact import redact
+from stepscope.report.wrapping import wrap
 
 if TYPE_CHECKING:
     from stepscope.i18n import Language
@@ -34,7 +36,8 @@ _SAMPLE_TOKENS = 400
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """One flag per setting, under nanoGPT's names."""
-    from stepscope.trainer.config import ABOUT, NAMES, TrainConfig
+    from stepscope.trainer.config import NAMES, TrainConfig
+    from stepscope.trainer.extras.settings import ABOUT
 
     defaults = TrainConfig()
     parser.add_argument("config", nargs="*", metavar="CONFIG.py", help="Config files of nanoGPT, read in this order")
@@ -82,8 +85,8 @@ def _train(args: argparse.Namespace) -> int:
     voice = _Voice(language)
     with _trainer.translated_errors():
         asked = _settings(args, voice)
-        from stepscope.trainer.config import build
         from stepscope.trainer.extras.process import process_start_ns
+        from stepscope.trainer.extras.settings import build
 
         config = build(*asked.layers)
         is_first = os.environ.get("RANK", "0") == "0"
@@ -107,7 +110,7 @@ def _train(args: argparse.Namespace) -> int:
     voice.clear()
     if outcome.sample is not None:
         print(_sample_text(outcome, language), file=sys.stderr)
-    print(ledger_text(outcome.ledger, language), file=sys.stderr)
+    print(_fitted(ledger_text(outcome.ledger, language)), file=sys.stderr)
     if outcome.unsaved is not None:
         raise InputError(
             "train-not-saved",
@@ -119,6 +122,8 @@ def _train(args: argparse.Namespace) -> int:
     if outcome.stopped_by is None:
         if not config.eval_only:
             print(language.text("train-more", folder=config.out_dir), file=sys.stderr)
+            for words in (["stepscope", "sample", f"--out_dir={config.out_dir}"], ["stepscope", config.out_dir]):
+                print(f"  {shlex.join(words)}", file=sys.stderr)
         return 0
     again = [word for word in sys.argv[1:] if not word.startswith("--init_from")]
     command = shlex.join([*_launcher(), *again, "--init_from=resume"])
@@ -214,7 +219,7 @@ def _settings(args: argparse.Namespace, voice: _Voice) -> _Asked:
 
 def _saved_settings(out_dir: str) -> dict[str, Plain]:
     """Of the run that is resumed and that no config file describes: those that its checkpoint states."""
-    from stepscope.trainer.checkpoint import saved_settings
+    from stepscope.trainer.extras.found import saved_settings
 
     saved = saved_settings(Path(out_dir))
     return {**saved, "out_dir": out_dir}
@@ -243,7 +248,7 @@ class _Voice:
             else redact(str(value))
             for name, value in args.items()
         }
-        print(self._language.text(key, **said), file=sys.stderr, flush=True)
+        print(_fitted(self._language.text(key, **said)), file=sys.stderr, flush=True)
 
     def show(self, doing: str, iteration: int, last: int, seconds: float) -> None:
         """What the trainer is at; a line of the log is about to come when it says "log"."""
@@ -273,11 +278,20 @@ class _Voice:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
+def _fitted(text: str) -> str:
+    """Sentences broken between words where a terminal would break them anywhere; in a file they stay whole."""
+    if not sys.stderr.isatty():
+        return text
+    width = shutil.get_terminal_size((80, 24)).columns
+    lines = text.splitlines()
+    return "\n".join(part for line in lines for part in (wrap(line, width) if len(line) > width else [line]))
+
+
 def opening(config: TrainConfig) -> list[tuple[str, dict[str, Any]]]:
     """What the run that comes with Stepscope is going to do, in three lines."""
-    what = {"layers": config.n_layer, "width": config.n_embd, "iterations": config.max_iters, "device": config.device}
-    when = {"interval": config.eval_interval, "folder": config.out_dir}
-    return [("train-opening-what", what), ("train-opening-when", when), ("train-opening-end", {})]
+    when = {"iterations": config.max_iters, "device": config.device}
+    when |= {"interval": config.eval_interval, "folder": config.out_dir}
+    return [("train-opening-what", {}), ("train-opening-when", when), ("train-opening-end", {})]
 
 
 def _sample_text(outcome: Outcome, language: Language) -> str:
@@ -301,16 +315,11 @@ def ledger_text(ledger: dict[str, Any], language: Language) -> str:
     saving = ledger["checkpoint"]
     if saving["saves"]:
         stalled, written = saving["stalled_s"], saving["written_in_s"]
-        lines.append(
-            language.text(
-                "train-saves",
-                count=saving["saves"],
-                size=Decimal(saving["bytes"] / 1e6, 1),
-                written=Seconds(written),
-                stalled=Seconds(stalled),
-                saved=Seconds(max(0.0, written - stalled)),
-            )
-        )
+        figures = {"count": saving["saves"], "size": Decimal(saving["bytes"] / 1e6, 1), "written": Seconds(written)}
+        said = language.text("train-saves", **figures, stalled=Seconds(stalled))
+        if written > stalled:
+            said += " " + language.text("train-saved-wait", saved=Seconds(written - stalled))
+        lines.append(said)
     if saving["step_while_writing_ratio"] is not None:
         lines.append(language.text("train-interference", ratio=Decimal(saving["step_while_writing_ratio"], 2)))
     return "\n".join(lines)

@@ -26,6 +26,13 @@ class Range(NamedTuple):
     high: float
 
 
+class Span(NamedTuple):
+    """A range of durations: written as "55–61 min", as one duration where both ends print alike."""
+
+    low: float
+    high: float
+
+
 class About(NamedTuple):
     """A duration that is known to lie between `low` and `high`: with no more digits than that allows."""
 
@@ -61,7 +68,7 @@ class Decimal(NamedTuple):
     digits: int
 
 
-Argument: TypeAlias = "str | int | Seconds | Range | About | Share | Money | Moment | Decimal | Message"
+Argument: TypeAlias = "str | int | Seconds | Range | Span | About | Share | Money | Moment | Decimal | Message"
 
 
 class Message(NamedTuple):

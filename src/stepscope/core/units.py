@@ -23,6 +23,9 @@ _UNIT_S = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 # From here on a duration is written in minutes, in hours; the end of a range may go on to 99 of a unit.
 _MINUTE, _HOUR, _MOST_OF_A_UNIT = 59.95, 59.5 * 60, 99.5
 _DECIMAL_UNITS = {"ms": 1e-3, "s": 1.0}
+_LARGE_UNITS = {"min": 60.0, "h": 3600.0, "d": 86400.0}
+# A range of this many of its larger unit leaves the smaller one unsure.
+_WIDE = 3
 _SCALE = {"K": 1e3, "M": 1e6, "B": 1e9, "G": 1e9, "T": 1e12}
 
 
@@ -80,26 +83,54 @@ def duration_parts(seconds: float, scale: float | None = None) -> list[tuple[flo
     return _pair(sign, round(own / 3600), 24, "d", "h")
 
 
-def range_parts(low: float, high: float) -> tuple[list[tuple[float, int, str]], list[tuple[float, int, str]]]:
+def range_parts(
+    low: float, high: float, near: float | None = None
+) -> tuple[list[tuple[float, int, str]], list[tuple[float, int, str]]]:
     """Both ends of a range in the same units, those of its middle: `55–61 min`, but `56 min – 1 h 14 min`.
 
-    What lies in the range is written next to it, and one unit is read at a glance.
+    What lies in the range is written next to it, and one unit is read at a glance; `near` is that duration. A wide
+    range has no more digits than it leaves sure: `13–18 h`.
     """
+    if near is not None and 0.001 <= near < 0.9995 <= high < 9.995:
+        return [(low * 1e3, 0, "ms")], [(10.0 * round(high * 100), 0, "ms")]
     for unit_s, sign, limit_s in ((1.0, "s", _MINUTE), (60.0, "min", _HOUR)):
         if unit_s <= low and (low + high) / 2 < limit_s <= high < _MOST_OF_A_UNIT * unit_s:
             return [(round(low / unit_s), 0, sign)], [(round(high / unit_s), 0, sign)]
-    return duration_parts(low, high), duration_parts(high)
+    first, last = duration_parts(low, high), duration_parts(high)
+    is_open = not any(round(value, digits) for value, digits, _ in first)
+    if not is_open and high - low >= _WIDE * _LARGE_UNITS.get(last[0][2], math.inf):
+        return _in_large_units(low, first, most=near), _in_large_units(high, last, least=near)
+    return first, last
+
+
+def _in_large_units(
+    seconds: float, parts: list[tuple[float, int, str]], *, least: float | None = None, most: float | None = None
+) -> list[tuple[float, int, str]]:
+    """The nearest whole number of the larger of two units, but neither below `least` nor above `most`."""
+    if len(parts) < 2:
+        return parts
+    sign = parts[0][2]
+    unit_s = _LARGE_UNITS[sign]
+    whole = math.floor(seconds / unit_s + 0.5)
+    if least is not None and whole * unit_s < least:
+        whole = math.ceil(seconds / unit_s)
+    if most is not None and whole * unit_s > most:
+        whole = math.floor(seconds / unit_s)
+    return [(float(whole), 0, sign)]
 
 
 def doubtful_parts(seconds: float, low: float, high: float) -> list[tuple[float, int, str]]:
     """Split a duration between `low` and `high` into no more digits than those two leave sure.
 
-    `5.46` between 3.88 and 7.43 → 5.5 s; `0.446` between 0.01 and 2.18 → 0.4 s, because of the unit of its doubt.
+    `5.46` between 3.88 and 7.43 → 5.5 s; `0.446` between 0.01 and 2.18 → 0.4 s, because of the unit of its doubt;
+    15 h 58 min between 13 and 18 h → 16 h.
     """
     doubt = (high - low) / 2
     if not (math.isfinite(doubt) and doubt > 0):
         return duration_parts(seconds)
     parts = duration_parts(seconds, max(seconds, high) if doubt >= 0.05 else None)
+    if len(parts) > 1 and high - low >= _WIDE * _LARGE_UNITS[parts[0][2]]:
+        return _in_large_units(seconds, parts)
     if len(parts) > 1 or parts[0][2] not in _DECIMAL_UNITS:
         return parts
     value, digits, unit = parts[0]

@@ -29,6 +29,13 @@ class Amount(NamedTuple):
         return self.run_s if self.device_s is None else self.device_s
 
 
+def added(amounts: list[Amount]) -> Amount:
+    """The sum of amounts of one fleet."""
+    money = [one.money for one in amounts if one.money is not None]
+    devices = [one.device_s for one in amounts if one.device_s is not None]
+    return Amount(sum(one.run_s for one in amounts), sum(devices) if devices else None, sum(money) if money else None)
+
+
 class Estimate(NamedTuple):
     """A share or a ratio and the interval it lies in."""
 
@@ -238,8 +245,8 @@ class Fix(NamedTuple):
 class FleetReport(NamedTuple):
     """The answer.
 
-    first
-        What to fix first; None where nothing states a sum.
+    fixes
+        What would have saved most, the greatest first; none where nothing states a sum.
     paused, num_paused
         Time between two starts of a run that are more than an hour apart, and the runs that have any. It is in no
         other figure.
@@ -253,7 +260,7 @@ class FleetReport(NamedTuple):
     lost: Amount
     paused: Amount
     num_paused: int
-    first: Fix | None
+    fixes: tuple[Fix, ...]
     goodput: Goodput | None
     training: Training | None
     price: StatedPrice | None
@@ -265,6 +272,11 @@ class FleetReport(NamedTuple):
     groups: tuple[Group, ...]
     runs: tuple[Costly, ...]
     unread: tuple[Unread, ...]
+
+    @property
+    def first(self) -> Fix | None:
+        """What to fix first; None where nothing states a sum."""
+        return self.fixes[0] if self.fixes else None
 
     @property
     def has_devices(self) -> bool:

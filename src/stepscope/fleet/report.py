@@ -21,6 +21,7 @@ from stepscope.fleet.answer import (
     RunShare,
     Training,
     Unread,
+    added,
 )
 from stepscope.fleet.hosts import INTERRUPTIONS, find_hosts
 from stepscope.fleet.moments import moment
@@ -72,7 +73,7 @@ def fleet_report(fleet: Fleet, question: Question) -> FleetReport:
         lost=added([cause.amount for cause in causes]) if causes else nothing(fleet),
         paused=amount(fleet, paused),
         num_paused=paused["num"],
-        first=_first(causes, regressions, hosts),
+        fixes=_fixes(causes, regressions, hosts),
         goodput=_goodput(fleet) if whole_s > 0 else None,
         training=_training(fleet),
         price=question.price,
@@ -93,25 +94,18 @@ def amount(fleet: Fleet, row: Row) -> Amount:
     return Amount(row["run_s"] or 0.0, device_s, row["money"] if fleet.has_devices else None)
 
 
-def _first(causes: tuple[Cause, ...], regressions: tuple[Regression, ...], hosts: tuple[Host, ...]) -> Fix | None:
-    """What would have saved most."""
+def _fixes(causes: tuple[Cause, ...], regressions: tuple[Regression, ...], hosts: tuple[Host, ...]) -> tuple[Fix, ...]:
+    """What would have saved anything, the most first."""
     found = [Fix("cause", one.code, one.saves) for one in causes if one.saves is not None]
     found += [Fix("regression", one.since, one.extra) for one in regressions]
     found += [Fix("host", one.name, one.extra) for one in hosts if one.is_lemon]
-    best = max(found, key=lambda one: one.saves.weighted_s, default=None)
-    return best if best is not None and best.saves.weighted_s > 0 else None
+    found.sort(key=lambda one: -one.saves.weighted_s)
+    return tuple(one for one in found if one.saves.weighted_s > 0)
 
 
 def nothing(fleet: Fleet) -> Amount:
     """No time at all."""
     return Amount(0.0, 0.0 if fleet.has_devices else None)
-
-
-def added(amounts: list[Amount]) -> Amount:
-    """The sum of amounts of one fleet."""
-    money = [one.money for one in amounts if one.money is not None]
-    devices = [one.device_s for one in amounts if one.device_s is not None]
-    return Amount(sum(one.run_s for one in amounts), sum(devices) if devices else None, sum(money) if money else None)
 
 
 def _counts(fleet: Fleet) -> Counts:

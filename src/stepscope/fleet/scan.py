@@ -155,18 +155,18 @@ class _Todo:
     def add(self, found: Iterable[Candidate]) -> None:
         """Keep the candidates that are not known."""
         chunk: list[Candidate] = []
+        num_bytes = 0
         for candidate in found:
             self.num_found += 1
             if is_known(self._known, candidate):
                 self.num_known += 1
             else:
-                if chunk and sum(one.size for one in chunk) + candidate.size > _MOST_BYTES:
+                size = candidate.size
+                if chunk and (len(chunk) == self._size or num_bytes + size > _MOST_BYTES):
                     self._put(chunk)
-                    chunk = []
+                    chunk, num_bytes = [], 0
                 chunk.append(candidate)
-                if len(chunk) == self._size:
-                    self._put(chunk)
-                    chunk = []
+                num_bytes += size
             if self.num_found % 1000 == 0:
                 self._show(Progress(self.num_found, self.num_known, 0, 0, 0.0, True))
         if chunk:

@@ -28,6 +28,7 @@ from stepscope.ledger.attribute import attribute
 from stepscope.ledger.phases import Ledger, NormalStep
 from stepscope.run.ending import find_ending, is_loop_of_fits
 from stepscope.run.model import Run
+from stepscope.run.rounding import rounding_of
 
 __all__ = ["Forecast", "NoForecast", "WorkLeft", "forecast"]
 
@@ -174,6 +175,7 @@ def look_ahead(run: Run, ledger: Ledger, previous: Sequence[Run] = ()) -> Outloo
         kind=_kind(run, schedule, timeline),
         family=run.format.name,
         elapsed_s=_since_start(run, timeline),
+        rounding=_rounding(run, timeline),
     )
     outlook = Outlook(schedule, level, stops, seconds, signs, like=())
     profile = _profile(run, timeline, previous, max_steps) if seconds > 0 else None
@@ -225,6 +227,14 @@ def _cliff_s(run: Run, steps_left: int) -> float | None:
     usual = float(median(steps.dur_ns[rows[:-1]])) / NS
     is_new = int(steps.span[rows[-1]]) >= _CLIFF_STEPS and now > _CLIFF * usual > 0
     return now if is_new and own_s > steps_left * (now * usual) ** 0.5 else None
+
+
+def _rounding(run: Run, timeline: Timeline) -> tuple[float, float]:
+    """How far the level may be off because every row's own time is rounded, as shares of it."""
+    if not len(timeline) or timeline.on_wall:
+        return 0.0, 0.0
+    found, row_s = rounding_of(run, timeline.row), float(timeline.seconds.mean())
+    return (found.less_s / row_s, found.more_s / row_s) if row_s > 0 else (0.0, 0.0)
 
 
 def _since_start(run: Run, timeline: Timeline) -> float:

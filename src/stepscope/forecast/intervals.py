@@ -50,6 +50,7 @@ class Signs(NamedTuple):
     family: str
     apart: float = 0.0  # how far the forecast by a previous run is from the run's own
     elapsed_s: float = math.inf  # since the process began
+    rounding: tuple[float, float] = (0.0, 0.0)  # how far printed times may all be off, down and up, as shares
 
     def parts(self) -> tuple[float, ...]:
         """What the scale is made of, in the order of PARTS."""
@@ -119,7 +120,11 @@ def spread_of(signs: Signs) -> Spread:
 
     size = scale(signs, WEIGHTS)
     quantiles = QUANTILES[quantile_table(signs)]
-    return Spread(tuple(min(_FARTHEST, max(-_FARTHEST, size * value)) for value in quantiles))
+    # Between the ends of what the rounding allows, nothing is likelier than anything else.
+    less, more = signs.rounding
+    shifts = [(2 * level - 1) * (more if level > 0.5 else less) for level in LEVELS]
+    found = (size * value + shift for value, shift in zip(quantiles, shifts, strict=True))
+    return Spread(tuple(min(_FARTHEST, max(-_FARTHEST, value)) for value in found))
 
 
 def _interpolate(x: float, xs: Sequence[float], ys: Sequence[float]) -> float:

@@ -17,6 +17,7 @@ from stepscope.ledger.epochs import epoch_starts
 from stepscope.ledger.first_window import is_run_start
 from stepscope.ledger.phases import Ledger
 from stepscope.ledger.timestamps import has_stamped_rows
+from stepscope.run.epoch_means import correct_unprinted
 from stepscope.run.model import NO_TIME, Floats, Ints, Run, Segment
 
 # Rows on either side that make up the level around a stop.
@@ -153,7 +154,8 @@ def _printed_seconds(run: Run, num: Floats, level: Floats, normal: np.ndarray) -
     is_typical = normal.copy()
     is_typical[epoch_starts(run)] = False
     # A normal row is a sample of the unprinted steps before it; the first of an epoch is slower than they are.
-    return np.where(is_typical & (not is_running), steps.dur_ns / NS * num, steps.seconds + unprinted * level)
+    gap_s = np.where(is_typical & (not is_running), steps.dur_ns / NS * (num - steps.span), unprinted * level)
+    return steps.seconds + correct_unprinted(steps, run.means, gap_s).gap_s
 
 
 def _after_start_up(run: Run, normal: np.ndarray) -> np.ndarray:

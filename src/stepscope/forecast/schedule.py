@@ -79,28 +79,30 @@ def _num_evaluations(
         num = max(0, (max_steps - last) // every - max(0, done_up_to - last) // every)
         num = _counted(evaluations, done_up_to, max_steps, num)
     if run.format.habits.evaluates_at_last_step:
-        num += _evaluates_last(evaluations, len(run), done_up_to, max_steps, every)
+        num += _evaluates_last(evaluations, run, done_up_to, max_steps, every)
     return num
 
 
-def _evaluates_last(evaluations: list[Stop], num_rows: int, done_up_to: int, max_steps: int, every: int) -> bool:
-    """Whether the last step, counted from 0 and not a multiple of the interval, still has its evaluation to come.
+def _evaluates_last(evaluations: list[Stop], run: Run, done_up_to: int, max_steps: int, every: int) -> bool:
+    """Whether the last step, which is no multiple of the interval, still has its evaluation to come.
 
-    An evaluation printed before its step's line comes right after the line of the step before.
+    Where steps count from 0, it may be `max_steps` or the one before. An evaluation printed before its step's line
+    comes right after the line of the step before.
     """
-    last = max_steps - 1
-    is_printed = bool(evaluations) and evaluations[-1].next_row == num_rows and done_up_to >= last - 1
+    last = max_steps if run.format.layout.first_step else max_steps - 1
+    is_printed = bool(evaluations) and evaluations[-1].next_row == len(run) and done_up_to >= last - 1
     return last % every > 0 and max_steps % every > 0 and done_up_to < last and not is_printed
 
 
 def _first_spacing(evaluations: list[Stop], last_step: int) -> int | None:
     """The spacing that a single evaluation shows: the next takes as many steps as the first did.
 
-    None if the second is overdue: then the first was one before the training, or after its first step.
+    None if the second is overdue: then the first was one before the training, or after its first step. Where steps
+    count from 0, the last one before the second is twice the first and one more.
     """
     steps = {stop.step for stop in evaluations if stop.next_row > 0}
     every = steps.pop() if len(steps) == 1 else 0
-    return every if every and last_step <= 2 * every else None
+    return every if every and last_step <= 2 * every + 1 else None
 
 
 def _counted(stops: Sequence[Stop], last_step: int, max_steps: int, regular: int) -> int:

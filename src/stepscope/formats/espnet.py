@@ -32,8 +32,9 @@ FORMAT = Format(
         covers="stamp",
         includes=("evaluation", "checkpoint", "data", "logging"),
         note="The moments of the lines: the difference of two holds everything between them, validation, plots and "
-        "saving included. train_time is the mean time of an update inside the stretch, without those, and stands in where there is no difference. The time to "
-        "finish, printed at the start of an epoch, is the mean of the epochs so far times those left.",
+        "saving included. train_time is the mean time of an update inside the stretch, without those, and stands in "
+        "where there is no difference. The time to finish, printed at the start of an epoch, is the mean of the epochs "
+        "so far times those left.",
     ),
     layout=Layout(first_epoch=1, first_step=1),
     samples=(

@@ -45,6 +45,12 @@ FORMAT = Format(
         Line("checkpoint", r"Writing model shards: *100%\|[^|]{0,400}\| (?P<shards>\d+)/(?P=shards) \["),
         # accelerate's examples print the scores of an epoch's evaluation.
         Line("evaluation", rf"{HEAD}{_AFTER_STEP}epoch \d+: \{{'(?:{_FIELDS}loss': (?P<val_loss>{NUMBER}))?"),
+        # Loops of one's own around accelerate print a result in words.
+        Line(
+            "evaluation",
+            rf"{HEAD}{_AFTER_STEP}(?:epoch \d{{1,6}}: (?:perplexity: \S+ )?)?(?i:(?:mean|avg|average) )?"
+            rf"(?i:val|valid|validation|eval|evaluation)[ _](?i:loss) ?[:=] ?(?P<val_loss>{NUMBER})(?![\w.])",
+        ),
         Line(
             "fact",
             rf"{HEAD}{_AFTER_BAR}\{{(?={_FIELDS}'train_loss': )"
@@ -129,6 +135,14 @@ FORMAT = Format(
         syntax="{name}={value}",
     ),
     samples=(
+        Sample("Mean val loss: 3.0517", "evaluation", {"val_loss": 3.0517}),
+        Sample(
+            "epoch 2: perplexity: 14.22 eval_loss: 2.6546",
+            "evaluation",
+            {"val_loss": 2.6546},
+        ),
+        Sample("Validation loss = 2.25", "evaluation", {"val_loss": 2.25}),
+        Sample("Mean train loss: 3.4411", None),
         Sample("optim=OptimizerNames.ADAMW_TORCH,", "fact"),
         Sample("optim=adamw_torch_fused,", "fact"),
         Sample(

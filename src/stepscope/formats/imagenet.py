@@ -3,9 +3,12 @@
 from stepscope.lines.format import Clock, Controls, Format, Layout, Line, Sample
 
 _PLACE = r"Epoch:? \[(?P<epoch>\d+)(?:/(?P<epochs>\d+))?\]\[ *(?P<batch>\d+)/(?P<batches>\d+)\]"
-_TIME = r"(?:batch_|Batch )?[Tt]ime:? +(?P<dur_s>[\d.]+)s? *\( *[\d.]+s?\)"
+_TIME = r"(?:batch_|Batch )?[Tt]ime:? +(?P<dur_s>[\d.]+)s? *\( *(?P<mean_s>[\d.]+)s?\)"
 _SPEED = r"(?:\s+Speed:? +[\d.]+ samples/s)?"  # of pose estimation's trainers
-_DATA = rf"(?:{_SPEED},?\s+(?:data_|Data )?[Dd]ata(?: [Tt]ime)?:? +(?P<data_s>[\d.]+)s? *\( *[\d.]+s?\))?"
+_DATA = (
+    rf"(?:{_SPEED},?\s+(?:data_|Data )?[Dd]ata(?: [Tt]ime)?:? +(?P<data_s>[\d.]+)s? *"
+    r"\( *(?P<data_mean_s>[\d.]+)s?\))?"
+)
 _NUMBER = r"(?:[-+]?[\d.]++(?:[eE][-+]?\d++)?|nan|inf)"
 
 
@@ -23,7 +26,9 @@ FORMAT = Format(
     url="https://github.com/pytorch/examples",
     lines=(
         step_line(_PLACE, _TIME, _DATA),
-        Line("evaluation", r" ?\* +(?:Acc|Prec)(?:uracy)?@1:? +[\d.]+", weak=True),  # as many others print it
+        # As many others print it, with other figures: `* MAE 9.18`, but not `* best MAE 9.17`.
+        Line("evaluation", r" ?\* +(?!(?i:best)\b)[A-Za-z]\w{1,15}(?:@\d)?:? +[\d.]+", weak=True),
+        Line("evaluation", r"(?:Validation|Test) (?:Summary|Results?)(?: Epoch: ?\[\d+\])?\s", weak=True),
         Line(
             "evaluation",
             r"(?:Test|Val(?:id(?:ation|ate)?)?)(?:: ?| )(?:\[\d+(?:/\d+)?\])?"
@@ -44,9 +49,9 @@ FORMAT = Format(
         covers="step",
         includes=("data", "logging"),
         note="The time of one iteration, the printed one, waiting for its data included; the figure in brackets is the "
-        "mean of the epoch so far. The timer begins again with each epoch, so validation and saving are outside; "
-        "validation prints the same means of its own batches. The line shows the batches of an epoch, not how many "
-        "epochs there are, and no ETA.",
+        "mean of the epoch so far, which tells what the unprinted ones took. The timer begins again with each epoch, "
+        "so validation and saving are outside; validation prints the same means of its own batches. The line shows the "
+        "batches of an epoch, not how many epochs there are, and no ETA.",
     ),
     layout=Layout(events_follow_step=True),
     controls=Controls(
@@ -59,7 +64,15 @@ FORMAT = Format(
             "Epoch: [0][  21/5005]\tTime  0.231 ( 0.317)\tData  0.000 ( 0.081)\tLoss 6.9512e+00 (6.9987e+00)\t"
             "Acc@1   0.00 (  0.12)",
             "step",
-            {"epoch": 0, "batch": 21, "batches": 5005, "dur_s": 0.231, "data_s": 0.0, "loss": 6.9512},
+            {
+                "epoch": 0,
+                "batch": 21,
+                "batches": 5005,
+                "dur_s": 0.231,
+                "mean_s": 0.317,
+                "data_s": 0.0,
+                "data_mean_s": 0.081,
+            },
         ),
         Sample(
             "Epoch: [3][40/391]\tTime 0.119 (0.140)\tData 0.002 (0.010)\tLoss 1.2040 (1.3110)\tPrec@1 57.031 (55.1)",
@@ -78,6 +91,9 @@ FORMAT = Format(
         ),
         Sample("* Acc@1 55.120 Acc@5 78.900", "evaluation"),
         Sample("* Prec@1 55.120 Prec@5 78.900", "evaluation"),
+        Sample("* MAE 9.184", "evaluation"),
+        Sample("* best MAE 9.175", None),
+        Sample("Validation Summary Epoch: [4]\tAverage WER 61.402\tAverage CER 31.110", "evaluation"),
         Sample("Namespace(arch='resnet18', batch_size=24, epochs=45, lr=0.01)", "fact", {"epochs": 45}),
         Sample("=> creating model 'resnet18'", "start"),
         Sample("=> loaded checkpoint 'checkpoint.pth.tar' (epoch 12)", "resume", {"path": "checkpoint.pth.tar"}),

@@ -3,9 +3,11 @@
 from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]++(?:[eE][-+]?\d++)?|nan|inf)"
+# What a terminal or a file without carriage returns shows in front of a full bar: the bar that it was drawn over.
+_OVERDRAWN = r"(?:\d+/\d+ \[=*>?\.*\] - ETA: [^\[]{0,700}?(?<!\d))?"
 # The whole epoch, and so the number of steps its figure is the time of. A bar that is not full is not read: what it
 # shows on the left is time to go.
-_EPOCH = r"(?P<batches>(?P<per_steps>\d+))/(?P=batches) "
+_EPOCH = rf"{_OVERDRAWN}(?P<batches>(?P<per_steps>\d+))/(?P=batches) "
 _RATE = r" \d+(?:us|ms|s)/step"
 _LOSS = (
     rf" - (?>(?:[\w/]{{1,40}}: {_NUMBER} - ){{0,20}}?loss: (?P<loss>{_NUMBER}))"

@@ -67,7 +67,8 @@ FORMAT = Format(
         restarts_with="process",
     ),
     layout=Layout(first_step=1),
-    habits=Habits(kept_checkpoints=0),
+    # Its own flow of the loop evaluates and saves after the last step, whatever its number.
+    habits=Habits(kept_checkpoints=0, evaluates_at_last_step=True),
     controls=Controls(
         names={
             "logging_steps": "log_interval",

@@ -13,7 +13,7 @@ FORMAT = Format(
         Line(
             "step",
             rf"{_PLACE}?Train: \[(?P<epoch>\d+)/(?P<epochs>\d+)\]\[(?P<batch>\d+)/(?P<batches>\d+)\]\s+"
-            r"eta (?:\d+ days?, )?[\d:]+ lr .{1,80}?\stime (?P<dur_s>[\d.]+) \([\d.]+\)\s+"
+            r"eta (?:\d+ days?, )?[\d:]+ lr .{1,80}?\stime (?P<dur_s>[\d.]+) \((?P<mean_s>[\d.]+)\)\s+"
             rf"loss (?P<loss>{_NUMBER}) ",
         ),
         Line("evaluation", rf"{_PLACE}\* Acc@1 [\d.]+"),
@@ -48,7 +48,7 @@ FORMAT = Format(
             "Train: [7/90][310/1251]\teta 0:04:26 lr 0.000400\t wd 0.0500\ttime 0.2779 (0.2835)\tloss 3.1200 (3.4000)\t"
             "grad_norm 1.2000 (1.3000)\tloss_scale 65536.0000 (65536.0000)\tmem 7011MB",
             "step",
-            {"epoch": 7, "epochs": 90, "batch": 310, "batches": 1251, "dur_s": 0.2779, "loss": 3.12},
+            {"epoch": 7, "epochs": 90, "batch": 310, "batches": 1251, "dur_s": 0.2779, "mean_s": 0.2835},
         ),
         Sample(
             "my_model-tiny] (main.py 240): INFO Train: [0/300][0/1251]\teta 1:04:26 lr 0.000000\ttime 3.2779 (3.2779)\t"

@@ -12,7 +12,7 @@ FORMAT = Format(
             "step",
             r"Train: (?P<epoch>\d+) \[ *(?P<batch>\d+)/(?P<batches>\d+) +\( *\d+%\)\] +"
             rf"Loss: +(?P<loss>{_NUMBER}) \( *{_NUMBER}\) +Time: +(?P<dur_s>[\d.]+)s, +[\d.]+/s"
-            r"(?:.{0,200}?\bData: (?P<data_s>[\d.]+) )?",
+            r"(?: +\((?P<mean_s>[\d.]+)s,)?(?:.{0,200}?\bData: (?P<data_s>[\d.]+) (?:\( *(?P<data_mean_s>[\d.]+)\))?)?",
         ),
         # Its last line; the numbers count from zero, so both are the same there.
         Line(
@@ -43,7 +43,15 @@ FORMAT = Format(
             "Train: 2 [ 150/1251 ( 12%)]  Loss: 5.91 (6.12)  Time: 0.412s, 621.1/s  (0.455s, 562.6/s)  LR: 4.000e-04  "
             "Data: 0.010 (0.041)",
             "step",
-            {"epoch": 2, "batch": 150, "batches": 1251, "loss": 5.91, "dur_s": 0.412},
+            {
+                "epoch": 2,
+                "batch": 150,
+                "batches": 1251,
+                "loss": 5.91,
+                "dur_s": 0.412,
+                "mean_s": 0.455,
+                "data_mean_s": 0.041,
+            },
         ),
         Sample(
             "Train: 0 [   0/312 (  0%)]  Loss:  6.959082 (6.9591)  Time: 8.157s,   31.38/s  (8.157s,   31.38/s)  "

@@ -6,13 +6,14 @@ import copy
 import datetime as dt
 import decimal
 import locale as system_locale
+import math
 import os
 import re
 from functools import cache
 from pathlib import Path
 
 from stepscope.core import units
-from stepscope.core.message import About, Argument, Decimal, Message, Moment, Money, Range, Seconds, Share
+from stepscope.core.message import About, Argument, Decimal, Message, Moment, Money, Range, Seconds, Share, Span
 from stepscope.core.unseen import visible
 from stepscope.i18n._fluent import Entry
 from stepscope.i18n.cldr import CLDR
@@ -20,6 +21,7 @@ from stepscope.i18n.cldr import CLDR
 # Not importlib.resources: that imports a tenth of the standard library before the first word.
 _FOLDER = Path(__file__).parent
 _LARGEST = 1e15
+_NEARLY_ALL, _ALL = 0.995, 0.9995
 _ENTRY = re.compile(r"^(?P<key>[a-z][\w-]*) =", re.MULTILINE)
 
 
@@ -57,6 +59,7 @@ class Language:
         self._source = {mark["key"]: source[mark.start() : end] for mark, end in zip(marks, ends, strict=True)}
         self._entries: dict[str, Entry] = {}
         self._blank = " "
+        self._glue = ""
 
     @staticmethod
     @cache
@@ -68,13 +71,14 @@ class Language:
         """This language where some messages (the keys) say what others (the values) do."""
         found = Language(self.code, "\n".join(self._source.values()))
         found._source = self._source | {key: self._source[other] for key, other in others.items()}
-        found._blank = self._blank
+        found._blank, found._glue = self._blank, self._glue
         return found
 
     def unbroken(self) -> Language:
-        """This language for a page: no line of it ends inside a duration or a percentage."""
+        """This language for a page: no line of it ends inside a duration, a range or a percentage."""
         found = copy.copy(self)
         found._blank = "\N{NO-BREAK SPACE}"
+        found._glue = "\N{WORD JOINER}"
         return found
 
     @property
@@ -110,6 +114,8 @@ class Language:
         """An argument as this language writes it."""
         if isinstance(value, Seconds):
             return self.duration(value.value)
+        if isinstance(value, Span):
+            return self.span(value.low, value.high)
         if isinstance(value, Range):
             return f" ({self.span(value.low, value.high)})" if self.is_range(value.low, value.high) else ""
         if isinstance(value, About):
@@ -146,8 +152,8 @@ class Language:
         return self._cldr.number(rounded, is_grouped=self._is_grouped(value))
 
     def percent(self, share: float) -> str:
-        """A share of 1 in percent: one decimal below ten, none above."""
-        digits = 1 if 0 < abs(share) < 0.0995 else 0
+        """A share of 1 in percent: one decimal below ten and where none would say that it is all, else none."""
+        digits = 1 if 0 < abs(share) < 0.0995 or _NEARLY_ALL <= share < _ALL else 0
         step = decimal.Decimal(1).scaleb(-digits)
         hundredths = (decimal.Decimal(repr(float(share))) * 100).quantize(step, decimal.ROUND_HALF_EVEN)
         before, after = self._cldr.percent
@@ -155,7 +161,10 @@ class Language:
 
     def money(self, amount: Money) -> str:
         """An amount with its currency, in cents where that is not far too exact."""
-        number = self.number(amount.value, 2 if abs(amount.value) < 1000 else 0)
+        size = abs(amount.value)
+        # Of less than a cent, two digits that are not 0.
+        digits = 0 if size >= 1000 else 2 if size >= 0.01 or not size else min(6, 1 - math.floor(math.log10(size)))
+        number = self.number(amount.value, digits)
         if not amount.currency:
             return number
         return (
@@ -175,25 +184,32 @@ class Language:
     def _unit(self, sign: str) -> str:
         return self.text("unit-day") if sign == "d" else sign
 
-    def is_range(self, low: float, high: float) -> bool:
+    def is_range(self, low: float, high: float, near: float | None = None) -> bool:
         """Whether the two ends look different when they are written."""
-        first, last = units.range_parts(low, high)
+        first, last = units.range_parts(low, high, near)
         return self._joined(first) != self._joined(last)
 
     def joined(self, texts: list[str]) -> str:
         """Statements in a row, separated as the language does it."""
         return self.text("statements-separator").replace("…", "").join(texts)
 
-    def span(self, low: float, high: float) -> str:
-        """A range of durations; the unit only once where both ends have just that one; from nothing on, its end."""
-        if not self.is_range(low, high):
+    def span(self, low: float, high: float, near: float | None = None) -> str:
+        """A range of durations; the unit only once where both ends have just that one; from nothing on, its end.
+
+        `near` is the duration that it is written next to.
+        """
+        if not self.is_range(low, high, near):
             return self.duration(high)
-        first, last = units.range_parts(low, high)
-        if not any(digits or round(value) for value, digits, _ in first):
+        first, last = units.range_parts(low, high, near)
+        if not any(round(value, digits) for value, digits, _ in first):
             return f"≤{self._blank}{self._joined(last)}"
         if len(first) == len(last) == 1 and first[0][2] == last[0][2]:
-            return f"{self.number(first[0][0], first[0][1])}–{self._joined(last)}"
-        return f"{self._joined(first)} – {self._joined(last)}"
+            return f"{self.number(first[0][0], first[0][1])}–{self._glue}{self._joined(last)}"
+        return self.between(self._joined(first), self._joined(last))
+
+    def between(self, low: str, high: str) -> str:
+        """A range of two texts; no line of a page ends behind its dash."""
+        return f"{low} –{self._blank}{high}"
 
     def clock(self, moment: dt.datetime, near: dt.datetime | None = None) -> str:
         """A clock time on 24 hours; with the date when that is not the day of `near`."""

@@ -40,9 +40,11 @@ part-span = { $phase } { $duration } ({ $span })
 run-progress = Iteration { $step } von { $total } ({ $share })
 run-progress-open = Iteration { $step }
 run-none = keine Iteration mit Zeit
+run-unread = keine Iteration erkannt
 run-normal = Eine normale Iteration dauert { $duration } (90 % liegen bei { $span }).
 run-present = Derzeit dauert eine Iteration { $duration }.
 run-normal-one = Eine normale Iteration dauert { $duration }.
+run-median = Die mittlere Iteration (Median) dauert { $duration }.
 run-tokens = { $tokens } Tokens/s.
 run-before = Im Training davor dauerte eine { $duration }: Dieses ist { $share } { $pace ->
     [slower] langsamer
@@ -72,7 +74,7 @@ trend-steady = Gleichmäßig (± { $share }): keine Verlangsamung in diesen Zeil
 trend-steady-but = Gleichmäßig (± { $share }), nur die Iterationen { $first } bis { $last } waren langsamer.
 trend-between = Die Iterationen { $first } bis { $last } dauerten { $level }, die meisten anderen { $normal }.
 trend-scatter = Kein Trend: Die Zeiten schwanken zwischen { $low } und { $high }.
-trend-two-speeds = Zwei Geschwindigkeiten: { $count } von { $total } ausgegebenen Iterationen dauern { $other_low } bis { $other_high }, die übrigen { $low } bis { $high }. Erstere sind um den Faktor { $factor } { $pace ->
+trend-two-speeds = Zwei Geschwindigkeiten: { $count } von { $total } ausgegebenen Iterationen dauern { $own }, die übrigen { $others }. Erstere sind um den Faktor { $factor } { $pace ->
     [faster] schneller
    *[slower] langsamer
 }.
@@ -216,8 +218,8 @@ left-checkpoint = { $count ->
     [one] ein Checkpoint
    *[other] { $count } Checkpoints
   }
-left-priced = { $what }: { $duration }
-left-unpriced = { $what }: Kosten unbekannt
+left-priced = { $what } ({ $duration })
+left-unpriced = { $what } (Kosten unbekannt)
 left-line = Es folgen noch: { $items }.
 finish-next-evaluation = Nächste Evaluierung bei Iteration { $step }.
 rough-own = Laut Trainer noch etwa { $duration }; aus diesen Zeilen allein lässt sich nichts Genaueres schätzen.
@@ -615,9 +617,9 @@ train-doing-checkpoint = Iteration { $iteration } von { $last }: Checkpoint wird
 train-doing-compile = wird kompiliert …
 train-doing-sampling = { $last } Iterationen fertig: Textprobe wird erzeugt …
 train-doing-waiting = wartet, bis der letzte Checkpoint auf der Platte ist …
-train-opening-what = Ein kleines GPT ({ $layers } Schichten der Breite { $width }) lernt Python aus den Quellen der Standardbibliothek: { $iterations } Iterationen auf { $device }, ein paar Minuten.
-train-opening-when = Alle { $interval } Iterationen wird es evaluiert und in { $folder } gespeichert; Strg-C speichert es und zeigt den Befehl zum Fortsetzen.
-train-opening-end = Am Ende: was es dann schreibt und wo die Zeit geblieben ist.
+train-opening-what = Ein kleines GPT lernt Python aus der Standardbibliothek, in ein paar Minuten.
+train-opening-when = { $iterations } Iterationen auf { $device }; alle { $interval } Evaluierung und Checkpoint in { $folder }.
+train-opening-end = Am Ende: was es dann schreibt und wo die Zeit blieb. Strg-C speichert es.
 train-sample-before = Was es schreibt, bevor es etwas gelernt hat:
 train-sample = Was es nach { $iteration } Iterationen schreibt:
 train-ledger = Wo die Zeit geblieben ist ({ $wall }, { $iterations } Iterationen):
@@ -637,11 +639,12 @@ train-phase-startup = Start
 train-phase-sampling = Text erzeugen
 train-phase-other = Sonstiges
 train-saves = { $count ->
-    [one] Ein Checkpoint von { $size } MB, in { $written } im Hintergrund geschrieben; das Training stand dafür { $stalled } still, { $saved } weniger als beim Warten auf die Platte.
-   *[other] { $count } Checkpoints von je { $size } MB, in { $written } im Hintergrund geschrieben; das Training stand dafür { $stalled } still, { $saved } weniger als beim Warten auf die Platte.
+    [one] Ein Checkpoint von { $size } MB, in { $written } im Hintergrund geschrieben; das Training stand dafür { $stalled } still.
+   *[other] { $count } Checkpoints von je { $size } MB, in { $written } im Hintergrund geschrieben; das Training stand dafür { $stalled } still.
   }
+train-saved-wait = Auf die Platte zu warten hätte { $saved } mehr gekostet.
 train-interference = Iterationen während des Schreibens dauerten { $ratio }-mal so lange wie die anderen.
-train-more = Checkpoint und Logs: { $folder }. Weiter: stepscope sample --out_dir={ $folder } oder stepscope { $folder }
+train-more = Checkpoint und Logs liegen in { $folder }. Wie es weitergeht:
 train-stopped = { $signal }: vor Iteration { $iteration } angehalten und gespeichert. Fortsetzen mit: { $command }
 train-no-wandb = wandb_log ist eingeschaltet, aber wandb ist nicht installiert (pip install wandb). Das Training geht weiter; seine Zahlen stehen in steps.jsonl im Ordner des Laufs.
 train-no-tensorboard = tensorboard ist eingeschaltet, aber TensorBoard ist nicht installiert (pip install tensorboard). Das Training geht weiter; seine Zahlen stehen in steps.jsonl im Ordner des Laufs.
@@ -946,6 +949,7 @@ why-neighbours = Benachbarte Iterationen: { $items }.
 why-neighbour = { $step }: { $duration }
 why-settle = So findest du es heraus:
 why-unprinted = Iteration { $step } hat keine eigene Zeile. Die nächsten:
+why-unprinted-normal = Iterationen ohne Zeile gelten als normal: je { $level }.
 why-inside = Iteration { $step } gehört zu denen, die die Zeile von Iteration { $line_step } umfasst.
 why-no-time = Die Zeile von Iteration { $step } hat keine Zeit.
 why-page = Mehr dazu: stepscope doc { $code }
@@ -974,7 +978,7 @@ infer-step-word = „{ $text }“ wird als Iteration gelesen.
 infer-time-mean = „{ $text }“ wird als Mittel seit der ersten Iteration gelesen, in { $unit }: Es fällt von Zeile zu Zeile, während die Summe wächst; die einzelnen Iterationen sind daraus errechnet.
 infer-time-none = Keine Zahl in diesen Zeilen ließ sich als Zeit erkennen.
 infer-time-stamps = Die Zeiten sind die Abstände zwischen den Zeitstempeln der Zeilen.
-infer-time-of-all = Gedruckt ist nur, dass das Ganze { $total } gedauert hat: Jede Iteration bekommt den Mittelwert davon, mit allem, was dazwischen lag.
+infer-time-of-all = Ausgegeben ist nur, dass das Ganze { $total } gedauert hat: Jede Iteration bekommt den Mittelwert davon, mit allem, was dazwischen lag.
 infer-time-step = „{ $text }“ wird als Zeit einer Iteration gelesen, in { $unit }.
 infer-time-total = „{ $text }“ wird als Zeit aller Iterationen seit der vorigen Zeile gelesen, in { $unit }.
 infer-time-clock = „{ $text }“ wird als Uhr gelesen, die von Zeile zu Zeile weiterläuft, in { $unit }.
@@ -1197,6 +1201,10 @@ advice-a117-assumed = 3 % bei GPT-2 auf einer A100 (93 auf 90 ms), 0 bis 8 % b
 advice-a118-change = die letzten { $count } Checkpoints behalten
 advice-a118-costs = Zurück kannst du nur zu den letzten { $count }; kopiere woandershin, was du behalten willst.
 advice-a118-evidence = { $count } Checkpoints zu je etwa { $each } GB, und dieser Trainer behält alle: { $total } GB am Ende.
+advice-a122-change = beim besten Validierungs-Loss aufhören (Iteration { $step })
+advice-a122-change-now = jetzt aufhören: Der Validierungs-Loss war bei Iteration { $step } am besten
+advice-a122-costs = Du nimmst den Checkpoint der besten Iteration, nicht den letzten; speichere einen, wann immer der Validierungs-Loss sinkt.
+advice-a122-evidence = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }); die { $count } Evaluierungen danach sind schlechter.
 safety-now = Zwischen zwei Checkpoints (alle { $interval } Iterationen) stehen bis zu { $stake } Arbeit auf dem Spiel.
 safety-within = Das liegt in dem Rahmen, den du hinnimmst ({ $accepted }).
 safety-beyond = Du nimmst { $accepted } Verlust hin: Speichere mindestens alle { $needed } Iterationen einen Checkpoint.
@@ -1263,7 +1271,6 @@ page-whatif-less = { $duration } weniger als jetzt
 page-whatif-more = { $duration } mehr als jetzt
 page-whatif-evaluations = verbleibende Evaluierungen: { $number }
 page-whatif-error = Validierungs-Loss ± { $error }
-## Was die Karte währenddessen sagt
 ## Was die GPU währenddessen sagt
 
 gpu-power-of = { $power } von { $limit } W
@@ -1462,6 +1469,7 @@ finding-logging = Das Logging dauerte { $seconds }, { $share } der Zeit.
 finding-communication = Das Warten auf andere Prozesse dauerte { $seconds }, { $share } der Zeit.
 finding-stall = Ungeklärte Pausen dauerten { $seconds }, { $share } der Zeit.
 finding-gap = { $seconds } lang lief nichts, { $share } der Zeit: Neustarts oder ein angehaltener Rechner.
+finding-unlogged = { $seconds }, { $share } der Zeit, erklärt das Log nicht.
 finding-slower = Die Iterationen { $first } bis { $last } dauerten { $level } statt { $normal }: Das kostete { $seconds }, { $share } der Zeit.
 finding-repeated = { $count ->
     [one] Eine Iteration lief nach einem Neustart doppelt: { $seconds } Training, { $share } der Zeit.
@@ -1502,6 +1510,7 @@ summary-lost = { $count ->
   }
 summary-lost-all = Das Log zeigt keinen Checkpoint: Gibt es keinen, ist alles verloren ({ $wall })
 summary-for-times = Für Zeitangaben starte es so: stepscope run -- python train.py
+summary-teach = Was diese Zeilen bedeuten, zeigt und lernt stepscope formats try LOG --suggest
 summary-nothing-lost = Keine Trainingszeit verloren: Es war noch keine Iteration fertig
 summary-left = Noch { $left }{ $range }
 summary-left-done = Noch { $left }{ $range } · Ende: { $time }
@@ -1523,10 +1532,12 @@ summary-only-evaluations = { $count ->
 }
 summary-so-far-no-total = Bisher { $wall }; für das Ende: --max-steps N angeben
 summary-so-far-no-end = Bisher { $wall }; das Ende ist noch nicht abzusehen
-summary-each-no-total = Bisher { $wall }, { $level } pro Iteration; für das Ende: --max-steps N
+summary-each-no-total = Bisher { $wall }, { $level } pro Iteration; Ende mit --max-steps N
 summary-each-no-end = Bisher { $wall }, { $level } pro Iteration; Ende noch nicht abzusehen
 summary-unlogged = Größter Posten: { $seconds } ({ $share }), die das Log nicht erklärt
 summary-healthy = Nichts zu verbessern: { $share } der Zeit sind Training
+summary-healthy-part = Nichts zu verbessern, soweit gemessen; ohne Zeitangabe: { $stops }
+summary-healthy-inside = Nichts zu verbessern, soweit gemessen; im Training enthalten: { $stops }
 summary-few = Zu wenige Zeilen, um zu sagen, was Zeit kostet
 summary-no-cost = Nichts Vermeidbares kostet 1 % der Zeit oder mehr
 size-mib = { $size } MiB
@@ -1551,7 +1562,7 @@ cost-repeated = { $count ->
     [one] Größter Posten: eine Iteration doppelt nach einem Neustart, { $seconds } ({ $share })
    *[other] Größter Posten: { $count } Iterationen doppelt nach Neustarts, { $seconds } ({ $share })
   }
-cost-after-best = Größter Posten: { $seconds } ({ $share }) nach dem besten Validierungs-Loss (Iteration { $step })
+cost-after-best = Größter Posten: { $seconds } ({ $share }) nach dem besten Loss (Iteration { $step })
 
 ## Eine Bildschirmseite
 
@@ -1559,6 +1570,8 @@ slow-group-times = { $where } ({ $count }×)
 slow-group-some = { $count } Iterationen
 section-slow-lines = Langsame Zeilen (je { $count } Iterationen)
 section-change-next = Was sich beim nächsten Mal zu ändern lohnt
+change-savings-rest = Ersparnis im Rest dieses Laufs
+change-savings-run = Ersparnis bei einem Lauf wie diesem
 finish-would = das Ende wäre gewesen: { $time } ({ $low } – { $high })
 slow-group-every = alle { $every }
 slow-group-window = { $first }–{ $last }
@@ -1643,7 +1656,10 @@ page-card-overhead = Overhead
 page-ended-at = beendet: { $time }
 page-elapsed = bisher { $duration }
 page-no-total = Gesamtzahl unbekannt
-page-iterations = Iterationen
+page-iterations = { $count ->
+    [one] Iteration
+   *[other] Iterationen
+}
 page-per-iteration = pro Iteration
 page-speed-range = { $share } brauchen { $span }
 page-speed-tokens = { $tokens } Tokens/s
@@ -1753,13 +1769,13 @@ error-price-needs-power = für einen Preis je Kilowattstunde wird die Leistungsa
     .hint = gib --nvidia-smi DATEI an oder einen Preis je Stunde wie --price 2.10/h
 
 # Live: the best model lies long behind
-alarm-past-best = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }), und die { $count } Evaluierungen seitdem sind schlechter; auf die Zeit danach entfallen { $share }. Jetzt abzubrechen kostet nichts: Der Checkpoint dieser Iteration ist gespeichert.
-alarm-past-best-left = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }), und die { $count } Evaluierungen seitdem sind schlechter; auf die Zeit danach entfallen { $share }. Jetzt abzubrechen kostet nichts und spart { $left }: Der Checkpoint dieser Iteration ist gespeichert.
-alarm-past-best-unsaved = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }), und die { $count } Evaluierungen seitdem sind schlechter; auf die Zeit danach entfallen { $share }. Einfach weiterzutrainieren hilft nicht; das Log zeigt keinen Checkpoint dieser Iteration.
-alarm-past-best-unsaved-left = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }), und die { $count } Evaluierungen seitdem sind schlechter; auf die Zeit danach entfallen { $share }. Weitere { $left } zu trainieren hilft kaum; das Log zeigt keinen Checkpoint dieser Iteration.
+alarm-past-best = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }), und die { $count } Evaluierungen seitdem sind schlechter; danach vergingen noch { $share } der Zeit. Jetzt abzubrechen kostet nichts: Der Checkpoint dieser Iteration ist gespeichert.
+alarm-past-best-left = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }), und die { $count } Evaluierungen seitdem sind schlechter; danach vergingen noch { $share } der Zeit. Jetzt abzubrechen kostet nichts und spart { $left }: Der Checkpoint dieser Iteration ist gespeichert.
+alarm-past-best-unsaved = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }), und die { $count } Evaluierungen seitdem sind schlechter; danach vergingen noch { $share } der Zeit. Einfach weiterzutrainieren hilft nicht; das Log zeigt keinen Checkpoint dieser Iteration.
+alarm-past-best-unsaved-left = Der Validierungs-Loss war bei Iteration { $step } am niedrigsten ({ $loss }), und die { $count } Evaluierungen seitdem sind schlechter; danach vergingen noch { $share } der Zeit. Weitere { $left } zu trainieren hilft kaum; das Log zeigt keinen Checkpoint dieser Iteration.
 
 # The answer in three lines, where a mean is no normal iteration
-summary-each-no-total-mean = Bisher { $wall }, { $level } pro Iteration im Mittel; für das Ende: --max-steps N
+summary-each-no-total-mean = Bisher { $wall }, { $level } pro Iteration im Mittel; Ende mit --max-steps N
 summary-each-no-end-mean = Bisher { $wall }, { $level } pro Iteration im Mittel; Ende noch nicht abzusehen
 state-last-written-only = letzte Zeile: { $at }
 error-fleet-bad-pattern = ein Pfadmuster nennt in geschweiften Klammern user, project, commit, gpu, hosts, devices, job_id oder price, jedes einmal
@@ -1783,8 +1799,10 @@ fleet-nothing-timed = { $count ->
    *[other] { $count } Läufe, und kein Log enthält Zeiten.
   }
 fleet-rests-on = In keiner Log-Zeile zu sehen: { $unexplained } der Zeit. Zählt jeder Lauf gleich viel, ist der Goodput { $runs }.
+fleet-each-once = Zählt jeder Lauf gleich viel, ist der Goodput { $runs }.
 fleet-lost = Verloren: { $amount }, am meisten durch: { $cause }, { $most }.
 fleet-first = Als Erstes: { $what }. Das hätte { $amount } gespart.
+fleet-then = Danach: { $what }.
 fleet-counted = { $count ->
     [one] Von { $of } Läufen zählt der eine, dessen GPU-Zahl bekannt ist.
    *[other] Von { $of } Läufen zählen die { $count }, deren GPU-Zahl bekannt ist.
@@ -1849,6 +1867,7 @@ fleet-cause-spread = { $count ->
 }
 fleet-would-save = { $what }; hätte { $amount } gespart
 fleet-beyond = Davon brachten { $amount } keinen nennenswerten Gewinn an Genauigkeit.
+fleet-tradeoff = Mit weniger Checkpoints geht mehr verloren, wenn ein Lauf abbricht; bisher waren es { $amount }.
 fleet-most-in = am meisten in { $run }: { $amount }
 fleet-regression-commit = { $config }: seit Commit { $since } dauert eine Iteration { $share } länger{ $range }: { $before } → { $after }, das meiste davon in: { $phase }. { $count ->
     [one] Seitdem kostete ein Lauf { $amount } mehr als vorher.

@@ -42,9 +42,11 @@ part-span = { $phase } { $duration } ({ $span })
 run-progress = iteration { $step } of { $total } ({ $share })
 run-progress-open = iteration { $step }
 run-none = no iteration with a time
+run-unread = no iteration was recognised
 run-normal = A normal iteration takes { $duration } (90% take { $span }).
 run-present = Currently an iteration takes { $duration }.
 run-normal-one = A normal iteration takes { $duration }.
+run-median = The median iteration takes { $duration }.
 run-tokens = { $tokens } tokens/s.
 run-before = The training before it took { $duration } per iteration: this one is { $share } { $pace ->
     [slower] slower
@@ -74,7 +76,7 @@ trend-steady = Steady within { $share }: no slowdown in these lines.
 trend-steady-but = Steady within { $share }, except for iterations { $first } to { $last }, which were slower.
 trend-between = Iterations { $first } to { $last } took { $level }, most others { $normal }.
 trend-scatter = No trend: the times vary between { $low } and { $high }.
-trend-two-speeds = Two speeds: { $count } of { $total } printed iterations take { $other_low } to { $other_high }, the others { $low } to { $high }: { $factor } times { $pace ->
+trend-two-speeds = Two speeds: { $count } of { $total } printed iterations take { $own }, the others { $others }: { $factor } times { $pace ->
     [faster] faster
    *[slower] slower
 }.
@@ -218,8 +220,8 @@ left-checkpoint = { $count ->
     [one] one checkpoint
    *[other] { $count } checkpoints
   }
-left-priced = { $what }: { $duration }
-left-unpriced = { $what }: cost unknown
+left-priced = { $what } ({ $duration })
+left-unpriced = { $what } (cost unknown)
 left-line = Still to come: { $items }.
 finish-next-evaluation = Next evaluation at iteration { $step }.
 rough-own = About { $duration } left according to the trainer; these lines alone allow no better estimate.
@@ -381,7 +383,7 @@ formats-title = { $name } — { $title }
 formats-clock = Its time covers: { $covers }; this includes: { $includes }.
 formats-lines = Lines it recognises:
 formats-try-none = No known format matches this file.
-formats-try-claimed = { $name }: { $count } of { $lines } lines matched, { $steps } of them steps
+formats-try-claimed = { $name }: { $count } of { $lines } lines matched, { $steps } of them iterations
 demo-intro = The reference case: nanoGPT on an RTX 4070 at 02:30. To reproduce: { $command }
 written = written: { $path }
 doc-in-english = These pages are in English only.
@@ -413,7 +415,7 @@ error-not-a-training-log = no known format matches this file, and it is not stru
     .hint = stepscope formats try { $path } --suggest     shows how far each format gets and how to teach a new one
 error-nvidia-smi-table = this is the output of nvidia-smi, not a training log
     .hint = stepscope train.log --nvidia-smi { $path }     explains a log with it
-error-no-format-fits = no known format matches this file; lines like this one may be iterations, but which number is the step or the time is unclear
+error-no-format-fits = no known format matches this file; lines like this one may be iterations, but which number is the iteration or the time is unclear
     .hint = stepscope formats try { $path } --suggest     shows how far each format gets and how to teach a new one
 error-no-such-config = no such config file
     .hint = --config takes the file the run was started with, for example config/train_gpt2.py
@@ -620,9 +622,9 @@ train-doing-checkpoint = iteration { $iteration } of { $last }: copying the chec
 train-doing-compile = compiling …
 train-doing-sampling = { $last } iterations done: writing a sample …
 train-doing-waiting = waiting until the last checkpoint is on disk …
-train-opening-what = A small GPT ({ $layers } layers, { $width } wide) learns Python from the sources of the standard library: { $iterations } iterations on { $device }, a few minutes.
-train-opening-when = Every { $interval } iterations it is evaluated and saved to { $folder }; Ctrl-C saves it and prints the command to resume.
-train-opening-end = At the end: what it writes by then, and where the time went.
+train-opening-what = A small GPT learns Python from the standard library, in a few minutes.
+train-opening-when = { $iterations } iterations on { $device }; every { $interval } an evaluation and a checkpoint in { $folder }.
+train-opening-end = At the end: what it writes by then and where the time went. Ctrl-C saves it.
 train-sample-before = What it writes before it has learned anything:
 train-sample = What it writes after { $iteration } iterations:
 train-ledger = Where the { $wall } went ({ $iterations } iterations):
@@ -642,11 +644,12 @@ train-phase-startup = start-up
 train-phase-sampling = sampling
 train-phase-other = other
 train-saves = { $count ->
-    [one] One checkpoint of { $size } MB, written in { $written } in the background; training stalled for { $stalled }, which saves { $saved } compared with waiting for the disk.
-   *[other] { $count } checkpoints of { $size } MB each, written in { $written } in the background; training stalled for { $stalled }, which saves { $saved } compared with waiting for the disk.
+    [one] One checkpoint of { $size } MB, written in { $written } in the background; training stalled for { $stalled }.
+   *[other] { $count } checkpoints of { $size } MB each, written in { $written } in the background; training stalled for { $stalled }.
   }
+train-saved-wait = Waiting for the disk would have cost { $saved } more.
 train-interference = Iterations during a write took { $ratio } times as long as the others.
-train-more = Checkpoint and logs: { $folder }. Next: stepscope sample --out_dir={ $folder }, or stepscope { $folder }
+train-more = Checkpoint and logs are in { $folder }. What next:
 train-stopped = { $signal }: stopped before iteration { $iteration } and saved. To resume: { $command }
 train-no-wandb = wandb_log is on, but wandb is not installed (pip install wandb). Training continues; its figures are in steps.jsonl in the folder of the run.
 train-no-tensorboard = tensorboard is on, but TensorBoard is not installed (pip install tensorboard). Training continues; its figures are in steps.jsonl in the folder of the run.
@@ -950,12 +953,13 @@ why-neighbours = Around it: { $items }.
 why-neighbour = { $step }: { $duration }
 why-settle = To find out:
 why-unprinted = Iteration { $step } has no line of its own. The nearest ones:
+why-unprinted-normal = Iterations that are not printed are taken to be normal: { $level } each.
 why-inside = Iteration { $step } is one of those covered by the line of iteration { $line_step }.
 why-no-time = The line of iteration { $step } has no time.
 why-page = Details: stepscope doc { $code }
 error-no-such-step = the log has no iteration { $step }
     .hint = it goes from { $first } to { $last }
-error-bad-step = a step must be a whole number
+error-bad-step = an iteration number must be a whole number
     .hint = for example: stepscope why train.log 500
 alarm-files-order = { $by ->
     [stamps] The files were read in the order of their timestamps: { $paths }
@@ -1204,6 +1208,10 @@ advice-a117-assumed = 3% for GPT-2 on an A100 (93 to 90 ms), 0 to 8% for small m
 advice-a118-change = keep the last { $count } checkpoints
 advice-a118-costs = You can go back only to the last { $count }; copy elsewhere what you want to keep.
 advice-a118-evidence = { $count } checkpoints of about { $each } GB each, and this trainer keeps them all: { $total } GB at the end.
+advice-a122-change = stop at the best validation loss (iteration { $step })
+advice-a122-change-now = stop now: the validation loss was best at iteration { $step }
+advice-a122-costs = You use the checkpoint of the best iteration, not the last one; save one whenever the validation loss improves.
+advice-a122-evidence = The validation loss was lowest at iteration { $step } ({ $loss }); the { $count } evaluations after it are worse.
 safety-now = Between two checkpoints (every { $interval } iterations), up to { $stake } of work is at risk.
 safety-within = That is within the { $accepted } that you accept losing.
 safety-beyond = You accept losing { $accepted }: save a checkpoint at least every { $needed } iterations.
@@ -1469,6 +1477,7 @@ finding-logging = Logging took { $seconds }, { $share } of the time.
 finding-communication = Waiting for other processes took { $seconds }, { $share } of the time.
 finding-stall = Unexplained pauses took { $seconds }, { $share } of the time.
 finding-gap = Nothing ran for { $seconds }, { $share } of the time: restarts or a suspended machine.
+finding-unlogged = The log does not account for { $seconds }, { $share } of the time.
 finding-slower = Iterations { $first } to { $last } took { $level } instead of { $normal }: that cost { $seconds }, { $share } of the time.
 finding-repeated = { $count ->
     [one] One iteration was done twice after a restart: { $seconds } of training, { $share } of the time.
@@ -1509,6 +1518,7 @@ summary-lost = { $count ->
   }
 summary-lost-all = The log shows no checkpoint: without one, all { $wall } are lost
 summary-for-times = To get times, start it with: stepscope run -- python train.py
+summary-teach = To see or teach what these lines mean: stepscope formats try LOG --suggest
 summary-nothing-lost = No training time is lost: no iteration was done
 summary-left = { $left } left{ $range }
 summary-left-done = { $left } left{ $range }, done at { $time }
@@ -1534,6 +1544,8 @@ summary-each-no-total = { $wall } so far, { $level } per iteration; finish time 
 summary-each-no-end = { $wall } so far, { $level } per iteration; no finish time yet
 summary-unlogged = Biggest cost: { $seconds } ({ $share }) that the log does not account for
 summary-healthy = Nothing to fix: { $share } of the time is training
+summary-healthy-part = Nothing to fix in what the log times; not timed: { $stops }
+summary-healthy-inside = Nothing to fix in what the log times; within training: { $stops }
 summary-few = Too few lines to say what costs time
 summary-no-cost = No avoidable cost of 1% or more was found
 size-mib = { $size } MiB
@@ -1566,6 +1578,8 @@ slow-group-times = { $where } ({ $count }×)
 slow-group-some = { $count } iterations
 section-slow-lines = Slow lines ({ $count } iterations each)
 section-change-next = What to change next time
+change-savings-rest = savings over the rest of this run
+change-savings-run = savings on a run like this
 finish-would = would have been done at { $time } ({ $low } – { $high })
 slow-group-every = every { $every }
 slow-group-window = { $first }–{ $last }
@@ -1650,7 +1664,10 @@ page-card-overhead = Overhead
 page-ended-at = ended at { $time }
 page-elapsed = { $duration } so far
 page-no-total = total unknown
-page-iterations = iterations
+page-iterations = { $count ->
+    [one] iteration
+   *[other] iterations
+}
 page-per-iteration = per iteration
 page-speed-range = { $share } take { $span }
 page-speed-tokens = { $tokens } tokens/s
@@ -1790,8 +1807,10 @@ fleet-nothing-timed = { $count ->
    *[other] { $count } runs, and no log holds times.
   }
 fleet-rests-on = { $unexplained } of the time shows in no line of a log. Each run counted once, goodput is { $runs }.
+fleet-each-once = Each run counted once, goodput is { $runs }.
 fleet-lost = Lost: { $amount }, most of it to { $cause }: { $most }.
 fleet-first = Fix first: { $what }. That would have saved { $amount }.
+fleet-then = Then: { $what }.
 fleet-counted = { $count ->
     [one] Of { $of } runs, the one whose number of GPUs is known is counted.
    *[other] Of { $of } runs, the { $count } whose number of GPUs is known are counted.
@@ -1856,6 +1875,7 @@ fleet-cause-spread = { $count ->
 }
 fleet-would-save = { $what }; would have saved { $amount }
 fleet-beyond = Of this, { $amount } bought no precision worth having.
+fleet-tradeoff = Fewer checkpoints lose more when a run dies, which has cost { $amount } so far.
 fleet-most-in = most in { $run }: { $amount }
 fleet-regression-commit = { $config }: since commit { $since } an iteration takes { $share } longer{ $range }: { $before } → { $after }, most of it in { $phase }. { $count ->
     [one] One run since,

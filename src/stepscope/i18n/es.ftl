@@ -40,9 +40,11 @@ part-span = { $phase } { $duration } ({ $span })
 run-progress = iteración { $step } de { $total } ({ $share })
 run-progress-open = iteración { $step }
 run-none = ninguna iteración con tiempo
+run-unread = no se reconoció ninguna iteración
 run-normal = Una iteración normal tarda { $duration } (el 90 % tarda { $span }).
 run-present = Ahora una iteración tarda { $duration }.
 run-normal-one = Una iteración normal tarda { $duration }.
+run-median = La iteración mediana tarda { $duration }.
 run-tokens = { $tokens } tokens/s.
 run-before = En el entrenamiento anterior tardaba { $duration }: este es un { $share } más { $pace ->
     [slower] lento
@@ -68,11 +70,11 @@ gpu-temperature = { $degrees } °C
 
 trend-one = Con una sola línea no se ve ninguna tendencia.
 trend-one-time = Con un solo tiempo impreso no se ve ninguna tendencia.
-trend-steady = Velocidad estable, dentro de un margen del { $share }: no hay ralentización en estas líneas.
-trend-steady-but = Velocidad estable, dentro de un margen del { $share }, salvo en las iteraciones { $first } a { $last }, que fueron más lentas.
+trend-steady = Velocidad estable (± { $share }): no hay ralentización en estas líneas.
+trend-steady-but = Velocidad estable (± { $share }), salvo en las iteraciones { $first } a { $last }, que fueron más lentas.
 trend-between = Las iteraciones { $first } a { $last } tardaron { $level }; la mayoría de las demás, { $normal }.
 trend-scatter = Sin tendencia: los tiempos varían entre { $low } y { $high }.
-trend-two-speeds = Dos velocidades: { $count } de { $total } iteraciones impresas tardan entre { $other_low } y { $other_high }; las demás, entre { $low } y { $high }: son { $factor } veces más { $pace ->
+trend-two-speeds = Dos velocidades: { $count } de { $total } iteraciones impresas tardan { $own }; las demás, { $others }. Las primeras son { $factor } veces más { $pace ->
     [faster] rápidas
    *[slower] lentas
 }.
@@ -111,7 +113,7 @@ past-total = La cuenta supera el 100 % de su total: el entrenamiento continúa 
 rate-needs-size = El log solo imprime velocidades: para calcular los segundos por iteración hace falta el tamaño del batch.
 rate-one = { $level } { $unit } por segundo en una sola línea: no basta para ver una tendencia.
 rate-one-time = { $level } { $unit } por segundo, impreso una sola vez: no basta para ver una tendencia.
-rate-steady = Velocidad estable, dentro de un margen del { $share }: { $level } { $unit } por segundo.
+rate-steady = Velocidad estable (± { $share }): { $level } { $unit } por segundo.
 rate-scatter = Sin tendencia: la velocidad varía entre { $low } y { $high } { $unit } por segundo.
 rate-two-speeds = Dos velocidades: { $count } de { $total } iteraciones impresas van a { $other_low }–{ $other_high } { $unit } por segundo, las demás a { $low }–{ $high }: { $factor } veces más { $pace ->
     [faster] rápido
@@ -411,7 +413,7 @@ error-not-a-training-log = ningún formato conocido reconoce este archivo, y su 
     .hint = stepscope formats try { $path } --suggest     muestra hasta dónde llega cada formato y cómo definir uno nuevo
 error-nvidia-smi-table = esto es la salida de nvidia-smi, no un log de entrenamiento
     .hint = stepscope train.log --nvidia-smi { $path }     explica un log con ella
-error-no-format-fits = ningún formato conocido reconoce este archivo; líneas como esta pueden ser iteraciones, pero no está claro qué número es el paso o el tiempo
+error-no-format-fits = ningún formato conocido reconoce este archivo; líneas como esta pueden ser iteraciones, pero no está claro qué número es la iteración o el tiempo
     .hint = stepscope formats try { $path } --suggest     muestra hasta dónde llega cada formato y cómo definir uno nuevo
 error-no-such-config = no existe el archivo de configuración
     .hint = --config espera el archivo con que se lanzó la ejecución, por ejemplo config/train_gpt2.py
@@ -618,9 +620,9 @@ train-doing-checkpoint = iteración { $iteration } de { $last }: copiando el che
 train-doing-compile = compilando…
 train-doing-sampling = { $last } iteraciones hechas: generando un texto de muestra…
 train-doing-waiting = esperando a que el último checkpoint llegue al disco…
-train-opening-what = Un GPT pequeño ({ $layers } capas, dimensión { $width }) aprende Python con el código fuente de la biblioteca estándar: { $iterations } iteraciones en { $device }, unos minutos.
-train-opening-when = Cada { $interval } iteraciones se evalúa y se guarda en { $folder }; con Ctrl-C se guarda y se muestra el comando para reanudar.
-train-opening-end = Al final: lo que escribe para entonces y en qué se fue el tiempo.
+train-opening-what = Un GPT pequeño aprende Python con la biblioteca estándar, en unos minutos.
+train-opening-when = { $iterations } iteraciones en { $device }; cada { $interval }, evaluación y checkpoint en { $folder }.
+train-opening-end = Al final: lo que ya escribe y en qué se fue el tiempo. Ctrl-C lo guarda.
 train-sample-before = Lo que escribe antes de haber aprendido nada:
 train-sample = Lo que escribe después de { $iteration } iteraciones:
 train-ledger = En qué se fue el tiempo ({ $wall }, { $iterations } iteraciones):
@@ -640,11 +642,12 @@ train-phase-startup = arranque
 train-phase-sampling = generación de muestras
 train-phase-other = otras
 train-saves = { $count ->
-    [one] Un checkpoint de { $size } MB, escrito en { $written } en segundo plano; el entrenamiento se detuvo { $stalled }, un ahorro de { $saved } frente a esperar al disco.
-   *[other] { $count } checkpoints de { $size } MB cada uno, escritos en { $written } en segundo plano; el entrenamiento se detuvo { $stalled }, un ahorro de { $saved } frente a esperar al disco.
+    [one] Un checkpoint de { $size } MB, escrito en { $written } en segundo plano; el entrenamiento se detuvo { $stalled }.
+   *[other] { $count } checkpoints de { $size } MB cada uno, escritos en { $written } en segundo plano; el entrenamiento se detuvo { $stalled }.
   }
+train-saved-wait = Esperar al disco habría costado { $saved } más.
 train-interference = Las iteraciones hechas durante una escritura tardaron { $ratio } veces lo que las demás.
-train-more = Checkpoint y logs: { $folder }. Después: stepscope sample --out_dir={ $folder }, o stepscope { $folder }
+train-more = El checkpoint y los logs están en { $folder }. Para seguir:
 train-stopped = { $signal }: entrenamiento detenido antes de la iteración { $iteration } y guardado. Para reanudarlo: { $command }
 train-no-wandb = wandb_log está activado, pero wandb no está instalado (pip install wandb). El entrenamiento sigue; sus métricas están en steps.jsonl, en la carpeta de la ejecución.
 train-no-tensorboard = tensorboard está activado, pero TensorBoard no está instalado (pip install tensorboard). El entrenamiento sigue; sus métricas están en steps.jsonl, en la carpeta de la ejecución.
@@ -779,7 +782,7 @@ error-data-openwebtext = OpenWebText ocupa 54 GB y no se descarga aquí
 
 live-now = ahora
 live-left = fin
-live-steps = pasos
+live-steps = iteraciones
 live-time = tiempo
 live-loss = pérdida
 live-waiting = esperando las primeras líneas ({ $duration })
@@ -949,12 +952,13 @@ why-neighbours = A su alrededor: { $items }.
 why-neighbour = { $step }: { $duration }
 why-settle = Cómo averiguarlo:
 why-unprinted = La iteración { $step } no tiene línea propia. Las más cercanas:
+why-unprinted-normal = Las iteraciones sin línea se dan por normales: { $level } cada una.
 why-inside = La iteración { $step } es una de las que abarca la línea de la iteración { $line_step }.
 why-no-time = La línea de la iteración { $step } no indica ningún tiempo.
 why-page = Más detalles: stepscope doc { $code }
 error-no-such-step = el log no tiene la iteración { $step }
     .hint = va de { $first } a { $last }
-error-bad-step = un paso debe ser un número entero
+error-bad-step = el número de iteración debe ser entero
     .hint = por ejemplo: stepscope why train.log 500
 alarm-files-order = { $by ->
     [stamps] Los archivos se leyeron en el orden de sus marcas de tiempo: { $paths }
@@ -1191,7 +1195,7 @@ advice-a111-change = ejecutar el recolector de basura a mano, cada pocos miles d
 advice-a112-change = { $count } procesos de carga persistentes, con prefetch
 advice-a112-change-prefetch = leer por adelantado el siguiente shard, en un hilo
 advice-a112-assumed = una espera de 0,217 s por iteración bajó a 0,003 s con más procesos; si lo lento es el disco o la red, no cambia nada.
-advice-a113-assumed = sin mejora en una GPU que ya está ocupada, hasta una décima parte en una que espera entre kernels; stepscope plan lo calcula para un modelo dado.
+advice-a113-assumed = sin mejora en una GPU que ya está ocupada, hasta un 10 % en una que espera entre kernels; stepscope plan lo calcula para un modelo dado.
 advice-a114-assumed = una V100 multiplica matrices a 9,9 TFLOPS en bfloat16 y a 100 o más en float16 (tablas públicas).
 advice-a115-assumed = la línea de nanoGPT cuesta 0,3 ms en una CPU, nada si el bucle espera a la GPU de todos modos, y unos milisegundos con un cliente de métricas.
 advice-a116-change = atención fusionada
@@ -1203,6 +1207,10 @@ advice-a117-assumed = 3 % con GPT-2 en una A100 (de 93 a 90 ms), entre 0 y 8 %
 advice-a118-change = conservar los últimos { $count } checkpoints
 advice-a118-costs = Solo se puede volver a los últimos { $count }; copia en otro sitio lo que quieras conservar.
 advice-a118-evidence = { $count } checkpoints de { $each } GB cada uno, aproximadamente, y este programa los guarda todos: { $total } GB al final.
+advice-a122-change = detener el entrenamiento en la mejor pérdida de validación (iteración { $step })
+advice-a122-change-now = detener ya el entrenamiento: la mejor pérdida de validación fue la de la iteración { $step }
+advice-a122-costs = Te quedas con el checkpoint de la mejor iteración, no con el último; guarda uno cada vez que mejore la pérdida de validación.
+advice-a122-evidence = La pérdida de validación más baja fue la de la iteración { $step } ({ $loss }); las { $count } evaluaciones posteriores son peores.
 safety-now = Entre dos checkpoints (cada { $interval } iteraciones) se arriesga hasta { $stake } de trabajo.
 safety-within = Está dentro del límite que aceptas perder ({ $accepted }).
 safety-beyond = Aceptas perder { $accepted }: guarda un checkpoint al menos cada { $needed } iteraciones.
@@ -1467,6 +1475,7 @@ finding-logging = La escritura del log ocupó { $seconds }, el { $share } del ti
 finding-communication = La espera de otros procesos ocupó { $seconds }, el { $share } del tiempo.
 finding-stall = Las pausas sin explicación ocuparon { $seconds }, el { $share } del tiempo.
 finding-gap = Durante { $seconds }, el { $share } del tiempo, no se ejecutó nada: reinicios o una máquina suspendida.
+finding-unlogged = El log no explica { $seconds }, el { $share } del tiempo.
 finding-slower = Las iteraciones { $first } a { $last } tardaron { $level } en vez de { $normal }: eso costó { $seconds }, el { $share } del tiempo.
 finding-repeated = { $count ->
     [one] Se repitió una iteración tras un reinicio: { $seconds } de entrenamiento, el { $share } del tiempo.
@@ -1507,6 +1516,7 @@ summary-lost = { $count ->
   }
 summary-lost-all = El log no muestra ningún checkpoint: si no lo hay, se ha perdido todo ({ $wall })
 summary-for-times = Para tener tiempos, lánzalo así: stepscope run -- python train.py
+summary-teach = Para saber qué significan estas líneas: stepscope formats try LOG --suggest
 summary-nothing-lost = No se ha perdido tiempo de entrenamiento: no se hizo ninguna iteración
 summary-left = Tiempo restante: { $left }{ $range }
 summary-left-done = Tiempo restante: { $left }{ $range } · fin: { $time }
@@ -1528,10 +1538,12 @@ summary-only-evaluations = { $count ->
 }
 summary-so-far-no-total = { $wall } hasta ahora; para saber la hora de fin, indica --max-steps N
 summary-so-far-no-end = { $wall } hasta ahora; aún sin hora de fin
-summary-each-no-total = { $wall } hasta ahora, { $level } por iteración; para la hora de fin: --max-steps N
+summary-each-no-total = { $wall } hasta ahora, { $level } por iteración; hora de fin con --max-steps N
 summary-each-no-end = { $wall } hasta ahora, { $level } por iteración; aún sin hora de fin
 summary-unlogged = Mayor coste: { $seconds } ({ $share }) que el log no explica
 summary-healthy = Nada que corregir: el { $share } del tiempo es entrenamiento
+summary-healthy-part = Nada que corregir en lo que el log cronometra; sin tiempos: { $stops }
+summary-healthy-inside = Nada que corregir en lo que el log cronometra; dentro del entrenamiento: { $stops }
 summary-few = Hay muy pocas líneas para saber en qué se va el tiempo
 summary-no-cost = No hay ningún coste evitable del 1 % o más
 size-mib = { $size } MiB
@@ -1556,7 +1568,7 @@ cost-repeated = { $count ->
     [one] Mayor coste: una iteración repetida tras un reinicio, { $seconds } ({ $share })
    *[other] Mayor coste: { $count } iteraciones repetidas tras reinicios, { $seconds } ({ $share })
   }
-cost-after-best = Mayor coste: { $seconds } ({ $share }) tras la mejor pérdida de validación (iteración { $step })
+cost-after-best = Mayor coste: { $seconds } ({ $share }) tras la mejor pérdida (iteración { $step })
 
 ## Una pantalla
 
@@ -1564,6 +1576,8 @@ slow-group-times = { $where } ({ $count }×)
 slow-group-some = { $count } iteraciones
 section-slow-lines = Líneas lentas ({ $count } iteraciones cada una)
 section-change-next = Qué cambiar la próxima vez
+change-savings-rest = ahorro en lo que queda de esta ejecución
+change-savings-run = ahorro en una ejecución como esta
 finish-would = habría terminado: { $time } ({ $low } – { $high })
 slow-group-every = cada { $every }
 slow-group-window = { $first }–{ $last }
@@ -1648,7 +1662,10 @@ page-card-overhead = Sobrecarga
 page-ended-at = fin: { $time }
 page-elapsed = { $duration } hasta ahora
 page-no-total = total desconocido
-page-iterations = iteraciones
+page-iterations = { $count ->
+    [one] iteración
+   *[other] iteraciones
+}
 page-per-iteration = por iteración
 page-speed-range = el { $share } tarda { $span }
 page-speed-tokens = { $tokens } tokens/s
@@ -1764,7 +1781,7 @@ alarm-past-best-unsaved = La pérdida de validación fue mínima en la iteració
 alarm-past-best-unsaved-left = La pérdida de validación fue mínima en la iteración { $step } ({ $loss }), y las { $count } evaluaciones posteriores son peores; el { $share } del tiempo se gastó después. Seguir { $left } más apenas ayudará; el log no muestra ningún checkpoint de esa iteración.
 
 # La respuesta en tres líneas, cuando una media no es una iteración normal
-summary-each-no-total-mean = { $wall } hasta ahora, { $level } por iteración de media; hora de fin: --max-steps N
+summary-each-no-total-mean = { $wall } hasta ahora, { $level } por iteración de media; hora de fin con --max-steps N
 summary-each-no-end-mean = { $wall } hasta ahora, { $level } por iteración de media; aún sin hora de fin
 state-last-written-only = última línea: { $at }
 error-fleet-bad-pattern = un patrón de ruta contiene entre llaves los nombres user, project, commit, gpu, hosts, devices, job_id o price, cada uno como mucho una vez
@@ -1788,8 +1805,10 @@ fleet-nothing-timed = { $count ->
    *[other] { $count } ejecuciones, y ningún log contiene tiempos.
   }
 fleet-rests-on = El { $unexplained } del tiempo no aparece en ninguna línea de los logs. Si cada ejecución cuenta una vez, el goodput es del { $runs }.
+fleet-each-once = Si cada ejecución cuenta una vez, el goodput es del { $runs }.
 fleet-lost = Perdido: { $amount }. Causa principal: { $cause }, { $most }.
 fleet-first = Lo primero que conviene hacer: { $what }. Eso habría ahorrado { $amount }.
+fleet-then = Después: { $what }.
 fleet-counted = { $count ->
     [one] De { $of } ejecuciones se cuenta la única cuyo número de GPU se conoce.
    *[other] De { $of } ejecuciones se cuentan las { $count } cuyo número de GPU se conoce.
@@ -1854,6 +1873,7 @@ fleet-cause-spread = { $count ->
 }
 fleet-would-save = { $what }; habría ahorrado { $amount }
 fleet-beyond = Parte que no aportó ninguna precisión útil: { $amount }.
+fleet-tradeoff = Con menos checkpoints se pierde más cuando una ejecución falla; hasta ahora eso costó { $amount }.
 fleet-most-in = lo que más, en { $run }: { $amount }
 fleet-regression-commit = { $config }: desde el commit { $since } una iteración tarda un { $share } más{ $range }: { $before } → { $after }, sobre todo en { $phase }. { $count ->
     [one] Una ejecución desde entonces,

@@ -40,9 +40,11 @@ part-span = { $phase } { $duration } ({ $span })
 run-progress = itération { $step } sur { $total } ({ $share })
 run-progress-open = itération { $step }
 run-none = aucune itération chronométrée
+run-unread = aucune itération reconnue
 run-normal = Une itération normale dure { $duration } (90 % durent { $span }).
 run-present = Actuellement, une itération dure { $duration }.
 run-normal-one = Une itération normale dure { $duration }.
+run-median = L’itération médiane dure { $duration }.
 run-tokens = { $tokens } tokens/s.
 run-before = Dans l’entraînement précédent, elle durait { $duration } : dans celui-ci, elle dure { $share } { $pace ->
     [slower] de plus
@@ -72,7 +74,7 @@ trend-steady = Stable à { $share } près : aucun ralentissement dans ces ligne
 trend-steady-but = Stable à { $share } près, sauf les itérations { $first } à { $last }, plus lentes.
 trend-between = Les itérations { $first } à { $last } ont duré { $level }, la plupart des autres { $normal }.
 trend-scatter = Pas de tendance : les durées varient entre { $low } et { $high }.
-trend-two-speeds = Deux vitesses : { $count } itérations affichées sur { $total } prennent de { $other_low } à { $other_high }, les autres de { $low } à { $high }. Les premières sont { $factor } fois plus { $pace ->
+trend-two-speeds = Deux vitesses : { $count } itérations affichées sur { $total } prennent { $own }, les autres { $others }. Les premières sont { $factor } fois plus { $pace ->
     [faster] rapides
    *[slower] lentes
 }.
@@ -408,7 +410,7 @@ error-not-a-training-log = aucun format connu ne correspond à ce fichier, et sa
     .hint = stepscope formats try { $path } --suggest     montre jusqu’où va chaque format et comment en définir un nouveau
 error-nvidia-smi-table = ceci est la sortie de nvidia-smi, pas un log d’entraînement
     .hint = stepscope train.log --nvidia-smi { $path }     explique un log avec elle
-error-no-format-fits = aucun format connu ne correspond à ce fichier ; des lignes comme celle-ci sont peut-être des itérations, mais on ne sait pas lequel de leurs nombres est l’étape ou le temps
+error-no-format-fits = aucun format connu ne correspond à ce fichier ; des lignes comme celle-ci sont peut-être des itérations, mais on ne sait pas lequel de leurs nombres est l’itération ou le temps
     .hint = stepscope formats try { $path } --suggest     montre jusqu’où va chaque format et comment en définir un nouveau
 error-no-such-config = ce fichier de configuration n’existe pas
     .hint = --config attend le fichier avec lequel l’exécution a été lancée, par exemple config/train_gpt2.py
@@ -615,9 +617,9 @@ train-doing-checkpoint = itération { $iteration } sur { $last } : copie du che
 train-doing-compile = compilation…
 train-doing-sampling = { $last } itérations faites : génération d’un exemple de texte…
 train-doing-waiting = attente de l’écriture du dernier checkpoint sur le disque…
-train-opening-what = Un petit GPT ({ $layers } couches, largeur { $width }) apprend Python à partir des sources de la bibliothèque standard : { $iterations } itérations sur { $device }, quelques minutes.
-train-opening-when = Toutes les { $interval } itérations, il est évalué et enregistré dans { $folder } ; Ctrl-C l’enregistre et affiche la commande pour reprendre.
-train-opening-end = À la fin : ce qu’il sait alors écrire, et où est passé le temps.
+train-opening-what = Un petit GPT apprend le Python de la bibliothèque standard en quelques minutes.
+train-opening-when = { $iterations } itérations sur { $device } ; toutes les { $interval }, évaluation et checkpoint ({ $folder }).
+train-opening-end = À la fin : ce qu’il sait écrire et où est passé le temps. Ctrl-C l’enregistre.
 train-sample-before = Ce qu’il écrit avant d’avoir appris quoi que ce soit :
 train-sample = Ce qu’il écrit après { $iteration } itérations :
 train-ledger = Où est passé le temps ({ $wall }, { $iterations } itérations) :
@@ -637,11 +639,12 @@ train-phase-startup = démarrage
 train-phase-sampling = génération de texte
 train-phase-other = autres
 train-saves = { $count ->
-    [one] Un checkpoint de { $size } Mo, écrit en { $written } en arrière-plan ; l’entraînement s’est arrêté pendant { $stalled }, soit un gain de { $saved } par rapport à l’attente du disque.
-   *[other] { $count } checkpoints de { $size } Mo chacun, écrits en { $written } en arrière-plan ; l’entraînement s’est arrêté pendant { $stalled }, soit un gain de { $saved } par rapport à l’attente du disque.
+    [one] Un checkpoint de { $size } Mo, écrit en { $written } en arrière-plan ; l’entraînement s’est arrêté pendant { $stalled }.
+   *[other] { $count } checkpoints de { $size } Mo chacun, écrits en { $written } en arrière-plan ; l’entraînement s’est arrêté pendant { $stalled }.
   }
+train-saved-wait = Attendre le disque aurait coûté { $saved } de plus.
 train-interference = Pendant l’écriture, les itérations ont pris { $ratio } fois le temps des autres.
-train-more = Checkpoint et logs : { $folder }. Ensuite : stepscope sample --out_dir={ $folder }, ou stepscope { $folder }
+train-more = Le checkpoint et les logs sont dans { $folder }. Et ensuite :
 train-stopped = { $signal } : entraînement arrêté avant l’itération { $iteration }, checkpoint enregistré. Pour reprendre : { $command }
 train-no-wandb = wandb_log est activé, mais wandb n’est pas installé (pip install wandb). L’entraînement continue ; ses chiffres sont dans steps.jsonl, dans le dossier de l’exécution.
 train-no-tensorboard = tensorboard est activé, mais TensorBoard n’est pas installé (pip install tensorboard). L’entraînement continue ; ses chiffres sont dans steps.jsonl, dans le dossier de l’exécution.
@@ -946,6 +949,7 @@ why-neighbours = Autour d’elle : { $items }.
 why-neighbour = { $step } : { $duration }
 why-settle = Pour le savoir :
 why-unprinted = L’itération { $step } n’a pas sa propre ligne. Les plus proches :
+why-unprinted-normal = Les itérations sans ligne sont supposées normales : { $level } chacune.
 why-inside = L’itération { $step } fait partie de celles que couvre la ligne de l’itération { $line_step }.
 why-no-time = La ligne de l’itération { $step } ne donne pas de temps.
 why-page = Plus de détails : stepscope doc { $code }
@@ -974,7 +978,7 @@ infer-step-word = « { $text } » est interprété comme l’itération.
 infer-time-mean = « { $text } » est interprété comme une moyenne depuis la première itération, en { $unit } : elle baisse de ligne en ligne alors que sa somme croît, et les itérations en sont déduites.
 infer-time-none = Aucun nombre de ces lignes n’a pu être identifié comme une durée.
 infer-time-stamps = Les durées sont les écarts entre les horodatages des lignes.
-infer-time-of-all = Seule la durée totale, { $total }, est imprimée : chaque itération en reçoit la moyenne, avec tout ce qui s’est passé entre elles.
+infer-time-of-all = Seule la durée totale, { $total }, est affichée : chaque itération en reçoit la moyenne, avec tout ce qui s’est passé entre elles.
 infer-time-step = « { $text } » est interprété comme le temps d’une itération, en { $unit }.
 infer-time-total = « { $text } » est interprété comme le temps de toutes les itérations depuis la ligne précédente, en { $unit }.
 infer-time-clock = « { $text } » est interprété comme une horloge qui avance de ligne en ligne, en { $unit }.
@@ -1197,6 +1201,10 @@ advice-a117-assumed = 3 % pour GPT-2 sur une A100 (de 93 à 90 ms), 0 à 8 % 
 advice-a118-change = garder les { $count } derniers checkpoints
 advice-a118-costs = Vous ne pouvez revenir qu’aux { $count } derniers ; copiez ailleurs ce que vous voulez garder.
 advice-a118-evidence = { $count } checkpoints d’environ { $each } Go chacun, et ce programme les garde tous : { $total } Go à la fin.
+advice-a122-change = arrêter à la meilleure perte de validation (itération { $step })
+advice-a122-change-now = arrêter maintenant : la perte de validation était la meilleure à l’itération { $step }
+advice-a122-costs = Vous gardez le checkpoint de la meilleure itération, pas le dernier ; enregistrez-en un chaque fois que la perte de validation s’améliore.
+advice-a122-evidence = La perte de validation était la plus basse à l’itération { $step } ({ $loss }) ; les { $count } évaluations suivantes sont moins bonnes.
 safety-now = Entre deux checkpoints (toutes les { $interval } itérations), un plantage peut faire perdre jusqu’à { $stake } de travail.
 safety-within = C’est dans la limite que vous acceptez de perdre ({ $accepted }).
 safety-beyond = Vous acceptez de perdre { $accepted } : enregistrez un checkpoint au moins toutes les { $needed } itérations.
@@ -1462,6 +1470,7 @@ finding-logging = L’écriture du log a pris { $seconds }, soit { $share } du t
 finding-communication = L’attente d’autres processus a pris { $seconds }, soit { $share } du temps.
 finding-stall = Des pauses inexpliquées ont pris { $seconds }, soit { $share } du temps.
 finding-gap = Rien n’a tourné pendant { $seconds }, soit { $share } du temps : redémarrages ou machine en veille.
+finding-unlogged = Le log n’explique pas { $seconds }, soit { $share } du temps.
 finding-slower = Les itérations { $first } à { $last } ont duré { $level } au lieu de { $normal } : cela a coûté { $seconds }, soit { $share } du temps.
 finding-repeated = { $count ->
     [one] Une itération a été refaite après un redémarrage : { $seconds } d’entraînement, soit { $share } du temps.
@@ -1502,6 +1511,7 @@ summary-lost = { $count ->
   }
 summary-lost-all = Le log ne montre aucun checkpoint : s’il n’y en a pas, tout est perdu ({ $wall })
 summary-for-times = Pour avoir des temps, lancez : stepscope run -- python train.py
+summary-teach = Pour connaître le sens de ces lignes : stepscope formats try LOG --suggest
 summary-nothing-lost = Aucun temps d’entraînement perdu : aucune itération n’a été faite
 summary-left = Temps restant : { $left }{ $range }
 summary-left-done = Temps restant : { $left }{ $range } · fin : { $time }
@@ -1527,6 +1537,8 @@ summary-each-no-total = { $wall } jusqu’ici, { $level } par itération ; heu
 summary-each-no-end = { $wall } jusqu’ici, { $level } par itération ; pas encore d’heure de fin
 summary-unlogged = Coût principal : { $seconds } ({ $share }) que le log n’explique pas
 summary-healthy = Rien à corriger : l’entraînement occupe { $share } du temps
+summary-healthy-part = Rien à corriger dans ce que le log chronomètre ; sans durée : { $stops }
+summary-healthy-inside = Rien à corriger dans ce que le log chronomètre ; compris dans l’entraînement : { $stops }
 summary-few = Trop peu de lignes pour dire ce qui coûte du temps
 summary-no-cost = Aucun coût évitable de 1 % ou plus n’a été trouvé
 size-mib = { $size } Mio
@@ -1559,6 +1571,8 @@ slow-group-times = { $where } ({ $count }×)
 slow-group-some = { $count } itérations
 section-slow-lines = Lignes lentes ({ $count } itérations chacune)
 section-change-next = À changer la prochaine fois
+change-savings-rest = gains sur le reste de cette exécution
+change-savings-run = gains sur une exécution comme celle-ci
 finish-would = sans cet arrêt, fin : { $time } ({ $low } – { $high })
 slow-group-every = toutes les { $every }
 slow-group-window = { $first }–{ $last }
@@ -1643,7 +1657,10 @@ page-card-overhead = Surcoût
 page-ended-at = fin : { $time }
 page-elapsed = { $duration } jusqu’ici
 page-no-total = total inconnu
-page-iterations = itérations
+page-iterations = { $count ->
+    [one] itération
+   *[other] itérations
+}
 page-per-iteration = par itération
 page-speed-range = { $share } des itérations : { $span }
 page-speed-tokens = { $tokens } tokens/s
@@ -1783,8 +1800,10 @@ fleet-nothing-timed = { $count ->
    *[other] { $count } exécutions, dont aucun log ne contient de temps.
   }
 fleet-rests-on = { $unexplained } du temps n’apparaît dans aucune ligne des logs. Si chaque exécution compte une fois, le goodput est de { $runs }.
+fleet-each-once = Si chaque exécution compte une fois, le goodput est de { $runs }.
 fleet-lost = Perdu : { $amount }, surtout : { $cause }, { $most }.
 fleet-first = À corriger d’abord : { $what }. Cela aurait économisé { $amount }.
+fleet-then = Ensuite : { $what }.
 fleet-counted = { $count ->
     [one] Sur { $of } exécutions, seule compte celle dont le nombre de GPU est connu.
    *[other] Sur { $of } exécutions, seules comptent les { $count } dont le nombre de GPU est connu.
@@ -1849,6 +1868,7 @@ fleet-cause-spread = { $count ->
 }
 fleet-would-save = { $what } ; aurait économisé { $amount }
 fleet-beyond = Sur ce total, { $amount } sans gain de précision utile.
+fleet-tradeoff = Avec moins de checkpoints, une exécution qui plante perd davantage ; jusqu’ici, cela a coûté { $amount }.
 fleet-most-in = surtout dans { $run } : { $amount }
 fleet-regression-commit = { $config } : depuis le commit { $since }, une itération prend { $share } de plus{ $range } : { $before } → { $after }, surtout : { $phase }. { $count ->
     [one] Une exécution depuis,

@@ -16,7 +16,7 @@ from stepscope.columns.statistics import median
 from stepscope.core.message import Message, say
 from stepscope.core.redact import redact
 from stepscope.infer.bar_series import BarReading, BarSeries, shows_ends_only
-from stepscope.infer.drawn_bars import CLOCK, COUNT, SHARE, Bar, bar_pattern, bar_text
+from stepscope.infer.drawn_bars import CLOCK, COUNT, ENDLESS, SHARE, Bar, bar_pattern, bar_text, endless_pattern
 from stepscope.lines.format import Assumption, Clock, Format, Inferred, Layout, Line, Sample
 
 _NUMBER = re.compile(r"(?<![A-Za-z_])[-+]?(?:\d(?:[\d.,]*\d)?(?:[eE][-+]?\d+)?|nan|NaN|inf)")
@@ -58,12 +58,17 @@ def bar_format(reading: BarReading, name: str) -> Format | None:
     if sample is None:
         return None
     evaluations = [Line("evaluation", _evaluation_pattern(one)) for one in reading.evaluations]
-    first_step = 1
+    # Before it is full, a bar that is an evaluation's for certain says nothing.
+    unfinished = [
+        Line("chatter", _evaluation_pattern(one, is_full=False))
+        for one in reading.evaluations
+        if one.role == "evaluation" and not set(one.totals) & set(series.totals)
+    ]
     return Format(
         name=name,
         title=name,
         url="",
-        lines=(step, *evaluations),
+        lines=(step, *evaluations, *unfinished),
         samples=(Sample(_text(sample), "step"),),
         clock=Clock(
             covers="cumulative",
@@ -72,7 +77,7 @@ def bar_format(reading: BarReading, name: str) -> Format | None:
             restarts_with="epoch" if epoch is not None or restarts else None,
         ),
         layout=Layout(
-            first_step=first_step,
+            first_step=1,
             first_epoch=epoch.first if epoch is not None else 0,
             bars_are_epochs=epoch is None and restarts,
             bars_show_ends=epoch is None and restarts and shows_ends_only(series),
@@ -201,6 +206,8 @@ def _step_pattern(series: BarSeries, epoch: EpochOfLabel | None, batches: int | 
     style = series.runs[0][0].style
     clock = rf"(?P<elapsed_clock>{CLOCK})"
     start = rf"{label}\s*" if label else r"^"
+    if style == ENDLESS:
+        return start + endless_pattern(rf"(?P<{n}>{whole})", clock) + _LOSS
     return start + bar_pattern(style, share=SHARE, count=count, clock=clock) + (_LOSS if style in _WITH_LOSS else "")
 
 
@@ -216,13 +223,20 @@ def at_most(most: int) -> str:
     return "(?:" + "|".join([*parts, digits]) + r")(?!\d)"
 
 
-def _evaluation_pattern(series: BarSeries) -> str:
-    """A bar of an evaluation that is full: its clock is how long the evaluation took."""
+def _evaluation_pattern(series: BarSeries, *, is_full: bool = True) -> str:
+    """A bar of an evaluation that is full: its clock is how long the evaluation took. Or one that is not full yet.
+
+    One that does not know when it is full says so by its last state.
+    """
     label = _label_pattern(series, None)
+    if series.runs[0][0].style == ENDLESS:
+        return rf"{label}\s*" + endless_pattern(r"\d+", rf"(?P<took_clock>{CLOCK})")
     total = "|".join(str(total) for total in series.totals)
     start = rf"{label}\s*" if label else r"^"
     full = rf"(?P<full>{total})/(?P=full)(?!\d)"
     style, clock = series.runs[0][0].style, rf"(?P<took_clock>{CLOCK})"
+    if not is_full:
+        return start + bar_pattern(style, share=SHARE, count=rf"\d+/(?:{total})", clock=CLOCK)
     return start + bar_pattern(style, share="100", count=full, clock=clock)
 
 

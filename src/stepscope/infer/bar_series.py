@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from stepscope.infer.drawn_bars import Bar
+from stepscope.infer.drawn_bars import ENDLESS, Bar, find_endless
 from stepscope.infer.series_words import Role, has_loss, is_batch, role_of
 
 # How sure it is that a series is the training's: it has a loss, its label says so, losses are printed between its
@@ -104,6 +104,7 @@ def read_bars(bars: Sequence[Bar], lines: Sequence[str]) -> BarReading | None:
     ]
     if not any(one.role == "training" for one in judged):
         judged = [_judge_by_log(one, judged, lines, shown) for one in judged]
+    judged = [one._replace(role="evaluation") if _is_held_by(one, judged) else one for one in judged]
     candidates = [one for one in judged if one.role == "training" and any(run[-1].n for run in one.runs)]
     if not candidates:
         return None
@@ -114,6 +115,8 @@ def read_bars(bars: Sequence[Bar], lines: Sequence[str]) -> BarReading | None:
     same = [one for one in candidates if one.skeleton == best.skeleton and (one is best or _alternates(one, best))]
     best = _with_other_totals(max(same, key=lambda one: max(one.totals)), candidates)
     others = [one for one in judged if not set(one.totals) & set(best.totals) or one.skeleton != best.skeleton]
+    endless = [] if bars[0].style == ENDLESS else find_endless(lines)
+    others += [one for one in (_sort(endless) if endless else ()) if one.role == "evaluation"]
     evaluations = [one for one in others if _is_evaluation(one, best)]
     return BarReading(best, sorted(evaluations, key=lambda one: -one.seconds)[:_MAX_EVALUATIONS])
 
@@ -206,6 +209,30 @@ def _is_of_results(one: BarSeries, lines: Sequence[str], losses: Sequence[int]) 
         is_same = len(numbers) == _BOTH and numbers[0] == numbers[1]
         num += is_same and _names(train) == {"train"} and _names(result) == {"val"}
     return num >= _HEADED * (len(one.runs) - 1)
+
+
+def _is_held_by(one: BarSeries, judged: Sequence[BarSeries]) -> bool:
+    """Whether another bar of the training, which says no less of itself, stops for this one now and then.
+
+    A bar inside each step of another counts the batches of an epoch; one inside few of them is an evaluation.
+    """
+    if one.is_named or one.role != "training":
+        return False
+    outers = [other for other in judged if other is not one and other.role == "training" and len(other.runs) == 1]
+    return any(_stops_for(outer.runs[0], one) for outer in outers if outer.skeleton == one.skeleton)
+
+
+def _stops_for(outer: Sequence[Bar], inner: BarSeries) -> bool:
+    """Whether the inner bar lies inside some steps of the outer one, by lines and clock, and most have none inside."""
+    numbers = [bar.number for bar in inner.bars]
+    spent_s, num_free, num_held = 0.0, 0, 0
+    for before, after in pairwise(outer):
+        is_held = bisect_left(numbers, before.number + 1) < bisect_left(numbers, after.number)
+        spent_s += (after.elapsed_s - before.elapsed_s) * is_held
+        num_held += is_held
+        num_free += not is_held and after.n == before.n + 1
+    is_inside = outer[0].number < inner.first and inner.last < outer[-1].number
+    return is_inside and num_free > _LEAST_EPOCHS + num_held and spent_s >= _LARGEST * inner.seconds
 
 
 def _names(text: str) -> set[str]:

@@ -14,9 +14,11 @@ from stepscope.core.message import say
 from stepscope.core.redact import redact
 from stepscope.infer.bar_series import BarReading, BarSeries
 from stepscope.infer.counter import Counter
+from stepscope.infer.drawn_bars import ENDLESS
 from stepscope.infer.kinds import SortedKinds
 from stepscope.infer.line_parts import LineParts
-from stepscope.infer.stop_lines import StopLines, find_checkpoints, find_evaluation, find_result, gaps_of
+from stepscope.infer.result_lines import StopLines, gaps_of
+from stepscope.infer.stop_lines import find_checkpoints, find_evaluation, find_result
 from stepscope.lines.format import Assumption, Format
 
 # Bars of evaluations that are drawn to their ends this many times as often as lines say what came out, or more.
@@ -72,7 +74,7 @@ def _result(reading: BarReading, found: SortedKinds, lines: Sequence[str]) -> St
 def _num_full(reading: BarReading) -> int:
     """How many bars of evaluations were drawn to their ends."""
     runs = [run for one in reading.evaluations for run in one.runs]
-    return sum(run[-1].n == run[-1].total for run in runs)
+    return sum(run[-1].n == run[-1].total or run[-1].style == ENDLESS for run in runs)
 
 
 def _is_within(series: BarSeries, stop: StopLines) -> bool:

@@ -188,7 +188,7 @@ def _evidence(
             paces = paces_of(column, "left", rows.since, rows.resets, rows.left)
             if (pace := median_pace(paces)) and _is_steady(paces):
                 found.append(("left", pace * column.unit_s))
-    return found
+    return [(reason, pace) for reason, pace in found if pace > 0]  # a clock that stands says nothing
 
 
 def _is_steady(paces: Floats) -> bool:

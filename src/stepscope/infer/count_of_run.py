@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter as Tally
 
@@ -20,8 +21,9 @@ from stepscope.infer.counter import (
     values_of,
     weigh,
 )
-from stepscope.infer.kinds import Kind
+from stepscope.infer.kinds import Kind, SeenLine
 
+_TRAIN_LOSS = re.compile(r"(?:^|[_ ])(?:train(?:ing)?|batch|mean|avg)?[_ ]?loss$")
 _IN_TRAINING = re.compile(r"(?i)\]:? train(?:ing)?\b")  # `[500] train: loss=…`
 LEAST_SHARES = 3
 _LEAST_DIFFERENT = 3  # numbers of a count that starts again
@@ -43,7 +45,7 @@ def through_the_run(kind: Kind, column: CountColumn, columns: list[CountColumn])
     # Behind the time that has passed, as a logger may print it: `0:00:47 -   200 - 256.7 equations/s`.
     is_first = all(field.kind in {"clock", "stamp"} and not field.key for field in kind.shape.fields[: column.at])
     weight = weigh(column, has_total=total is not None or has_share, at_start=is_first)
-    if column.at == 0 and _IN_TRAINING.match(kind.shape.texts[1]):
+    if (column.at == 0 and _IN_TRAINING.match(kind.shape.texts[1])) or _numbers_a_loss(kind, column):
         weight = max(weight, NAMED)
     is_abbreviated = any(entry.shape.fields[column.at].text[-1:] in "KM" for entry in kind.entries)
     is_epoch = bool(EPOCH.search(column.field.key))
@@ -80,6 +82,19 @@ def through_the_run(kind: Kind, column: CountColumn, columns: list[CountColumn])
         is_abbreviated=is_abbreviated,
         has_share=has_share,
     )
+
+
+def _numbers_a_loss(kind: Kind, column: CountColumn) -> bool:
+    """`Train loss 12 33.118`: behind the word comes the step's number, and then the loss itself, without a name."""
+    fields, after = kind.shape.fields, column.at + 1
+    if not _TRAIN_LOSS.search(column.field.key) or after >= len(fields) or fields[after].key or fields[after].unit:
+        return False
+    shows_decimals = all("." in entry.shape.fields[after].text for entry in kind.entries if _is_finite(entry, after))
+    return shows_decimals and not kind.shape.texts[after].strip(" :") and _is_regular(np.diff(column.values))
+
+
+def _is_finite(entry: SeenLine, at: int) -> bool:
+    return bool(math.isfinite(_share(entry.shape.fields[at].text)))
 
 
 def _has_share(kind: Kind, column: CountColumn) -> bool:

@@ -73,6 +73,7 @@ _STYLES = {
         has_share=False,
     ),
 }
+ENDLESS = "endless"  # the style of a bar without a total
 SHARE = r"\d{1,3}(?:\.\d{1,2})?"
 _MAX_CHARS = 1500
 _MAX_LABEL = 240
@@ -146,6 +147,41 @@ def parse_bar(line: str, number: int = 0) -> Bar | None:
     return None
 
 
+def find_endless(lines: Sequence[str]) -> list[Bar]:
+    """Every line of a bar with a label that counts without knowing how far: `Validating: 136it [00:03, 46.04it/s]`."""
+    drawing = endless_pattern(r"(?P<n>\d+)", rf"(?P<elapsed>{CLOCK})")
+    pattern = re.compile(rf"(?P<label>[^|%\[]{{1,{_MAX_LABEL}}}?)\s*{drawing}{_POST}")
+    drawn = []
+    for number, line in enumerate(lines):
+        found = pattern.match(line.strip()[:_MAX_CHARS]) if "it [" in line else None
+        if found is None or found["label"][-1].isdecimal():
+            continue
+        skeleton, leading = _shape(found["label"].strip())
+        drawn.append(
+            Bar(
+                number=number,
+                style=ENDLESS,
+                label=found["label"].strip(),
+                share=0,
+                n=int(found["n"]),
+                total=0,
+                elapsed_s=parse_clock(found["elapsed"]) or 0.0,
+                left_s=None,
+                unit="it",
+                post=found["post"],
+                is_short=False,
+                skeleton=skeleton,
+                leading=leading,
+            )
+        )
+    return drawn
+
+
+def endless_pattern(count: str, clock: str) -> str:
+    """The pattern of a bar without a total behind its label, with patterns for its two figures."""
+    return rf"{count}it \[{clock}, +{_ANY_RATE}"
+
+
 def bar_pattern(style: str, *, share: str, count: str, clock: str) -> str:
     """The pattern of a bar of that style, up to its clock, with patterns for its three figures."""
     return _filled(_STYLES[style].drawing, share=share, count=count, clock=clock)
@@ -153,6 +189,8 @@ def bar_pattern(style: str, *, share: str, count: str, clock: str) -> str:
 
 def bar_text(bar: Bar, clock: str) -> str:
     """A bar of that style with those figures, as a line that patterns can be tried on."""
+    if bar.style == ENDLESS:
+        return f"{bar.label} {bar.n}it [{clock}, 1.00it/s{bar.post}]"
     count = f"{bar.n}/{bar.total or _NO_TOTAL}"
     drawn = _filled(_STYLES[bar.style].example, share=str(bar.share), count=count, clock=clock, post=bar.post)
     return f"{bar.label} {drawn}".strip()

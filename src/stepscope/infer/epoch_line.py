@@ -60,8 +60,12 @@ def _epoch_field(kind: Kind) -> int | None:
 
 
 def _has_total(kind: Kind, at: int) -> bool:
-    """Whether the number of all epochs follows."""
-    return at + 1 < len(kind.shape.fields) and STROKE.match(kind.shape.texts[at + 1]) is not None
+    """Whether the number of all epochs follows: `3/600`, and in brackets `[3 | 600]` too."""
+    texts = kind.shape.texts
+    if at + 1 >= len(kind.shape.fields):
+        return False
+    in_brackets = texts[at].endswith("[") and texts[at + 1].strip() == "|" and texts[at + 2].startswith("]")
+    return in_brackets or STROKE.match(texts[at + 1]) is not None
 
 
 def _share_between(kind: Kind, stretches: Sequence[tuple[int, int]]) -> float:

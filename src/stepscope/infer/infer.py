@@ -17,7 +17,7 @@ from stepscope.infer.bar_series import read_bars
 from stepscope.infer.beside_bars import with_stops
 from stepscope.infer.candidate import contradicted_by_epochs, find_candidates
 from stepscope.infer.choice import Doubt, as_one_step
-from stepscope.infer.drawn_bars import Bar, find_bars
+from stepscope.infer.drawn_bars import Bar, find_bars, find_endless
 from stepscope.infer.epoch_line import find_epoch_line
 from stepscope.infer.kinds import SortedKinds, sort_lines
 from stepscope.infer.line_format import LEAST_CONFIDENCE, NAME, line_format
@@ -39,7 +39,7 @@ def infer(lines: Sequence[str], *, settle_doubts: bool = False) -> Format | None
     `settle_doubts` reads a figure that may mean several things as the time of one step: a start for somebody who knows
     better, never an answer.
     """
-    bars = find_bars(lines)
+    bars = find_bars(lines) or find_endless(lines)
     drawn = {bar.number for bar in bars}
     found = split_totals(sort_lines([_beside_bar(line, is_bar=number in drawn) for number, line in enumerate(lines)]))
     by_bars = _by_bars(bars, lines, found)

@@ -18,8 +18,9 @@ from stepscope.infer.find_counter import find_counter
 from stepscope.infer.kinds import EVALUATION, MAX_KINDS, SeenLine, SortedKinds
 from stepscope.infer.line_parts import Field
 from stepscope.infer.patterns import common_fields, has_key, write_pattern
+from stepscope.infer.result_lines import StopLines, gaps_of
 from stepscope.infer.step_rows import StepLines
-from stepscope.infer.stop_lines import StopLines, Stops, gaps_of
+from stepscope.infer.stop_lines import Stops
 from stepscope.infer.time_figures import COST, Floats, Meaning
 from stepscope.infer.two_totals import with_total
 from stepscope.lines.figures import MEAN_RATE
@@ -221,6 +222,8 @@ def _step_groups(best: Candidate) -> dict[int, str]:
         groups[clock.meaning.column.at] = _time_group(clock, clock.meaning)
     fields = best.kind.shape.fields
     loss = _loss_field(fields) if counter.loss is None else counter.loss
+    if loss is not None and loss == counter.step:
+        loss += 1  # `Train loss 12 33.118`: the word names both
     if loss is not None and loss not in groups:
         groups[loss] = "loss"
     groups |= {index: name for index, name in _side_figures(best).items() if index not in groups}

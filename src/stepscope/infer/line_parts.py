@@ -20,10 +20,13 @@ NUMBER = (
     r"|[-+]?\.\d+(?:[eE][-+]?\d+)?|[-+]?(?:nan|NaN|NAN|inf|Inf|INF)(?![a-ln-rt-yA-Z]))"
 )
 CLOCK = r"(?:(?:\d+ days?, )?\d+:\d\d(?::\d\d)?(?:\.\d+)?)"
-_HOURS, _MINUTES, _SECONDS = r"(?:hours?|hrs?)", r"(?:minutes?|mins?)", r"(?:seconds?|secs?)"
+_HOURS, _MINUTES, _SECONDS = r"(?:hours?|hrs?|h)", r"(?:minutes?|mins?|m)", r"(?:seconds?|secs?|s)"
+_NEXT = r"(?:,| and)? "
+_LAST = rf"{_NEXT}\d+(?:\.\d+)? {_SECONDS}"
+# `1h 2m 3s`, `0h:1m:14s`, `1 hour and 5 min 3.2 s`
 WORDS = (
-    r"(?:\d+[dhms](?: ?\d+(?:\.\d+)?(?:ms|[hms]))*"
-    rf"|\d+ {_HOURS},? \d+ {_MINUTES}(?:,? \d+ {_SECONDS})?|\d+ {_MINUTES},? \d+ {_SECONDS})(?![\w/])"
+    r"(?:\d+[dhms](?:[:,]? ?\d+(?:\.\d+)?(?:ms|[hms]))*"
+    rf"|\d+ {_HOURS}{_NEXT}\d+ {_MINUTES}(?:{_LAST})?|\d+ {_MINUTES}{_LAST})(?![\w/])"
 )
 # Dates with their time of day, seconds or not: the forms of `lines/moment_forms.py` that occur inside lines.
 STAMP = (

@@ -117,7 +117,8 @@ def _place(kind: Kind, numbers: Sequence[int], steps: Floats) -> tuple[list[Seen
     gaps = [bisect_left(numbers, entry.number) for entry in seen]
     if len(set(gaps)) < _ALONE * len(gaps) or len(set(gaps)) < LEAST_ROWS:
         return None
-    if not _is_regular(gaps) and not _is_regular([int(steps[gap - 1]) for gap in gaps if gap]):
+    before = [steps[gap - 1] for gap in gaps if gap]
+    if not _is_regular(gaps) and not (np.isfinite(before).all() and _is_regular([int(step) for step in before])):
         return None
     is_ahead = _is_ahead(seen, numbers, gaps, steps)
     pairs = [(entry, gap if is_ahead else gap - 1) for entry, gap in zip(seen, gaps, strict=True)]

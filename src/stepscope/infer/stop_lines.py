@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import pairwise, zip_longest
 from typing import NamedTuple
@@ -13,21 +12,16 @@ import numpy as np
 from stepscope.core.units import NS
 from stepscope.infer.counter import Counter, whole
 from stepscope.infer.kinds import EVALUATION, Kind, SeenLine
-from stepscope.infer.line_parts import LineParts
+from stepscope.infer.line_parts import Field, LineParts
 from stepscope.infer.patterns import copy_fields, literal, write_pattern
+from stepscope.infer.result_lines import MAX_FIELDS_BEFORE, NOT_SAVE, SAVE, StopLines, by_results, gaps_of
 from stepscope.infer.two_totals import validation_line
 from stepscope.lines.format import Line, LineKind, Sample
 
-_SAVE = re.compile(
-    r"(?i)(?<![a-z-])(?:sav(?:e[ds]?|ing)|wr(?:ote|iting)|dump(?:ed|ing)|stor(?:ed|ing))(?![a-z])"
-    r"|^\W*(?:\w+\W+)?(?:checkpoint\w*|ckpt\w*|snapshot\w*)(?![a-z])"
-)
+_BESIDE = 3  # lines between an evaluation's result and its time
 _SAVED = re.compile(r"(?i)checkpoint|ckpt|snapshot|model|weights|state|best|\.pth?\b|\.safetensors|epoch|step|policy")
 # `checkpoint_activations ... False`, `val_batch = 32`: settings, printed again by every process.
 _SETTING = re.compile(r"^\W*+(?=\w*_)\w++\W*?(?:[=:\1]|\.{3,})")
-_NOT_SAVE = re.compile(
-    r"(?i)load|restor|resum|delet|remov|prun|purg|found|skip|not sav|no checkpoint|cannot|fail|error|warn"
-)
 _RESUME = re.compile(r"(?i)(?<![a-z])(?:resum(?:ed|ing)|restor(?:ed|ing)|continu(?:ed|ing) (?:from|training))(?![a-z])")
 _TOTAL = re.compile(
     r"(?:^|[_ ])(?:(?:max|total|num|n)[_ ](?:train(?:ing)?[_ ])?(?:steps|iters|iterations|updates|iter)"
@@ -40,13 +34,7 @@ _BARE_TIME = re.compile(
     r"(?:[ _](?:cost|taken|used|spent))?$"
 )
 _SOME = 0.7  # of the steps: lines that come after more of them say something about each step
-_RESULTS = re.compile(
-    r"(?i)(?<![a-z])(?:acc@\d?|prec@\d?|m?ap@|m?ap(?![a-z])|m?iou|top-?(?=\d)|bleu|rouge\w*|psnr|ssim|auc|f1|wer|cer|fid"
-    r"|exact.?match|success.?rate|hits@|ndcg\w*|recall@)"
-)
-_TRAINING_SET = re.compile(r"(?i)(?<![a-z])(?:train\w*|batch)(?![a-z])")
-_RARELY, _LEAST_RHYTHM, _LEAST_OF_RESULT = 0.5, 2, 3
-_NEARLY = 0.99
+_LEAST_OF_RESULT = 3
 _FURTHER = 1.1  # than the last row: where an evaluation without a word for its step may be
 _LEAST_TIMES = 3  # to tell what grows from what does not
 _LEAST_LETTERS = 6
@@ -54,21 +42,13 @@ _LEAST_OF_FILE = 4  # `saved`, before the path of a file of weights
 _MODEL_FILE = re.compile(
     r"\.(?:pth?|pt|pth\.tar|tar|ckpt|safetensors|bin|h5|hdf5|keras|pkl|pickle|npz|pdparams|params|onnx|joblib)\b"
 )
-_MAX_FIELDS_BEFORE = 8
 _AFTER_LOGGER = frozenset({"-", "|", "", "INFO", "DEBUG", "WARNING", "ERROR", "info", "debug", "warning"})
+_SECONDS = frozenset({"s", "ms", "sec", "secs", "seconds"})
 _PER_ROW = 1.2  # lines of results for each epoch
 
 
 # Of lines between bars: each of these is an epoch or its end, and no number on them says which.
 _UNCOUNTED = Counter(None, None, None, None, None, np.zeros(0, dtype=np.int64), 1, 0, "", 0.0, counts_epochs=True)
-
-
-class StopLines(NamedTuple):
-    """Lines of one kind of event, the numbers of the lines, and a line as an example."""
-
-    line: Line
-    numbers: list[int]
-    sample: Sample
 
 
 class Stops(NamedTuple):
@@ -78,11 +58,12 @@ class Stops(NamedTuple):
     checkpoints: list[StopLines]
     resumes: list[StopLines]
     total: StopLines | None
+    evaluation_time: StopLines | None = None  # a line of its own that says how long each evaluation took
 
     @property
     def all(self) -> list[StopLines]:
         """Every kind of line that was found."""
-        single = [event for event in (self.evaluation, self.total) if event is not None]
+        single = [event for event in (self.evaluation, self.evaluation_time, self.total) if event is not None]
         return [*single, *self.checkpoints, *self.resumes]
 
 
@@ -90,17 +71,14 @@ def find_stops(kinds: Sequence[Kind], rows: Sequence[int], counter: Counter, ste
     """Look for all kinds; `rows` are the numbers of the step lines, `step` is the shape of one."""
     # A count through each epoch needs the number of epochs besides that of its steps.
     has_total = (counter.total if counter.epoch is None else counter.epochs) is not None
+    evaluation = find_evaluation(kinds, rows, counter, step)
     return Stops(
-        evaluation=find_evaluation(kinds, rows, counter, step),
+        evaluation=evaluation,
+        evaluation_time=_time_of(evaluation, kinds, rows) if evaluation is not None else None,
         checkpoints=find_checkpoints(kinds, rows, counts_epochs=counter.counts_epochs),
         resumes=find_resumes(kinds),
         total=None if has_total else find_totals(kinds, rows, counter),
     )
-
-
-def gaps_of(numbers: Sequence[int], rows: Sequence[int]) -> list[int]:
-    """For each line, how many step lines came before it."""
-    return [bisect_left(rows, number) for number in numbers]
 
 
 def find_evaluation(kinds: Sequence[Kind], rows: Sequence[int], counter: Counter, step: LineParts) -> StopLines | None:
@@ -114,7 +92,7 @@ def find_evaluation(kinds: Sequence[Kind], rows: Sequence[int], counter: Counter
             continue
         numbers = [number for number in kind.numbers if number >= rows[0] - 2]
         gaps = set(gaps_of(numbers, rows))
-        if not numbers or _SAVE.search(kind.words):
+        if not numbers or SAVE.search(kind.words):
             continue
         event = _evaluation(kind, counter, {field.key for field in step.fields})
         if event is None:
@@ -127,7 +105,35 @@ def find_evaluation(kinds: Sequence[Kind], rows: Sequence[int], counter: Counter
         score = (float(has_result), float(len(numbers) <= 1.2 * len(gaps)), float(len(gaps)), -len(numbers))
         if best is None or score > best[0]:
             best = score, event
-    return best[1] if best else _by_results(kinds, rows, counter)
+    return best[1] if best else by_results(kinds, rows, counter)
+
+
+def _time_of(evaluation: StopLines, kinds: Sequence[Kind], rows: Sequence[int]) -> StopLines | None:
+    """`eval done total : 1.85 s` next to `eval loss: 0.44`: the one figure of a line between the same steps."""
+    if re.search(r"\(\?P<took_", evaluation.line.pattern):
+        return None
+    gaps = gaps_of([number for number in evaluation.numbers if number >= rows[0]], rows)
+    for kind in kinds:
+        figures = [index for index, field in enumerate(kind.shape.fields) if field.kind != "stamp"]
+        if len(figures) != 1 or not EVALUATION.search(kind.words) or kind.numbers == evaluation.numbers:
+            continue
+        field = kind.shape.fields[figures[0]]
+        is_time = field.unit in _SECONDS or (field.kind in {"clock", "words"} and _is_duration(kind.shape, figures[0]))
+        own = gaps_of([number for number in kind.numbers if number >= rows[0]], rows)
+        if is_time and own == gaps and len(gaps) == len(set(gaps)):
+            return _event(
+                "evaluation",
+                kind,
+                {
+                    index: "stamp" if index not in figures else _took_group(field)
+                    for index, field in enumerate(kind.shape.fields)
+                },
+            )
+    return None
+
+
+def _took_group(field: Field) -> str:
+    return "took_ms" if field.unit == "ms" else "took_clock" if field.kind != "number" else "took_s"
 
 
 def find_result(kinds: Sequence[Kind], rows: Sequence[int]) -> StopLines | None:
@@ -140,55 +146,6 @@ def find_result(kinds: Sequence[Kind], rows: Sequence[int]) -> StopLines | None:
         and _METRIC.search(kind.words)
     ]
     return find_evaluation(results, rows, _UNCOUNTED, LineParts((), ("",)))
-
-
-def _by_results(kinds: Sequence[Kind], rows: Sequence[int], counter: Counter) -> StopLines | None:
-    """`* Acc@1 71.2 Acc@5 90.1`: no word of an evaluation, but figures that only one gives, at an even rhythm."""
-    for kind in kinds:
-        numbers = [number for number in kind.numbers if number >= rows[0]]
-        if not _RESULTS.search(kind.words) or _TRAINING_SET.search(kind.words) or _SAVE.search(kind.words):
-            continue
-        gaps = gaps_of(numbers, rows)
-        is_rare = len(gaps) <= _RARELY * len(rows) + 1
-        if counter.counts_epochs or (
-            is_rare and (_at_a_rhythm(gaps, rows, counter) or _come_with_saves(gaps, kinds, rows))
-        ):
-            at = next(index for index, text in enumerate(kind.shape.texts) if _RESULTS.search(text))
-            words = kind.shape.texts[at]
-            if at == 0 and len(re.findall(r"[A-Za-z]", words)) >= _LEAST_OF_RESULT:
-                line = Line("evaluation", literal(words, at_start=True).removesuffix(r"\s*") + r"(?![A-Za-z])")
-                if line.regex.match(kind.entries[0].text) is not None:
-                    return StopLines(line, numbers, Sample(kind.entries[0].text, "evaluation"))
-    return None
-
-
-def _at_a_rhythm(gaps: Sequence[int], rows: Sequence[int], counter: Counter) -> bool:
-    """Whether lines come evenly: by the rows between them, or by the steps where pieces of a long log were left out."""
-    if _is_even(gaps):
-        return True
-    steps = counter.numbers  # of nearly every row: some may not be of the kind that counts
-    is_numbered = len(steps) >= _NEARLY * len(rows)
-    return is_numbered and _is_even([int(steps[gap - 1]) for gap in gaps if 0 < gap <= len(steps)], may_skip=True)
-
-
-def _come_with_saves(gaps: Sequence[int], kinds: Sequence[Kind], rows: Sequence[int]) -> bool:
-    """Whether lines come between the same steps as those of a checkpoint, and in no other place."""
-    saves = [kind for kind in kinds if _SAVE.search(kind.words) and not _NOT_SAVE.search(kind.words)]
-    saved = gaps_of([number for kind in saves for number in kind.numbers if number >= rows[0]], rows)
-    return len(set(gaps)) >= _LEAST_RHYTHM and set(gaps) == set(saved)
-
-
-def _is_even(places: Sequence[int], *, may_skip: bool = False) -> bool:
-    """Whether the distances between places are mostly the same, or times that where some places are missing."""
-    between = sorted(after - before for before, after in pairwise(places))
-    if len(between) < _LEAST_RHYTHM:
-        return False
-    usual = between[len(between) // 2]
-    if usual <= 0:
-        return False
-    times = [max(1, round(gap / usual)) if may_skip else 1 for gap in between]
-    even = sum(abs(gap - num * usual) <= 0.1 * usual + 1 for gap, num in zip(between, times, strict=True))
-    return even >= 0.8 * len(between)
 
 
 def _evaluation(kind: Kind, counter: Counter, step_keys: set[str]) -> StopLines | None:
@@ -216,7 +173,7 @@ def _evaluation(kind: Kind, counter: Counter, step_keys: set[str]) -> StopLines 
         elif (_is_duration(shape, index) or _is_own_time(kind, index, least=1)) and not any(
             name.startswith("took") for name in groups.values()
         ):
-            groups[index] = "took_ms" if field.unit == "ms" else "took_clock" if field.kind != "number" else "took_s"
+            groups[index] = _took_group(field)
     if not groups:
         return _wordy("evaluation", kind)
     return _event("evaluation", kind, groups)
@@ -249,10 +206,10 @@ def _progress(shape: LineParts) -> dict[int, str]:
 def _is_duration(shape: LineParts, index: int) -> bool:
     field = shape.fields[index]
     words = set(re.split(r"[^a-z]+", field.key))
-    is_time = words & {"took", "in", "time", "elapsed", "cost", "takes", "duration"}
+    is_time = words & {"took", "in", "time", "elapsed", "cost", "takes", "duration", "total", "used", "spent"}
     if words & {"eta", "remaining", "left"} or shape.texts[index] == "(":
         return False
-    return bool(is_time) and (field.kind in {"clock", "words"} or field.unit in {"s", "ms", "sec", "secs", "seconds"})
+    return bool(is_time) and (field.kind in {"clock", "words"} or field.unit in _SECONDS)
 
 
 def _is_own_time(kind: Kind, index: int, *, least: int) -> bool:
@@ -277,9 +234,9 @@ def find_checkpoints(kinds: Sequence[Kind], rows: Sequence[int], *, counts_epoch
     """The line that reports a checkpoint."""
     found: dict[str, StopLines] = {}
     for kind in kinds:
-        if not any(_SAVE.search(text) for text in kind.shape.texts) or not _SAVED.search(kind.words):
+        if not any(SAVE.search(text) for text in kind.shape.texts) or not _SAVED.search(kind.words):
             continue
-        if _NOT_SAVE.search(kind.words) or kind.numbers[-1] < rows[0]:
+        if NOT_SAVE.search(kind.words) or kind.numbers[-1] < rows[0]:
             continue
         event = _wordy("checkpoint", kind)
         if event is not None:
@@ -301,12 +258,12 @@ def find_resumes(kinds: Sequence[Kind]) -> list[StopLines]:
 
 def _wordy(what: LineKind, kind: Kind) -> StopLines | None:
     """A line known by its words up to a path or the next number, from the start to the words that say what it is."""
-    matcher = {"evaluation": EVALUATION, "checkpoint": _SAVE, "resume": _RESUME}[what]
+    matcher = {"evaluation": EVALUATION, "checkpoint": SAVE, "resume": _RESUME}[what]
     shape = kind.shape
     if _SETTING.match(kind.lead):
         return None
     where = next((index for index, text in enumerate(shape.texts) if matcher.search(_before_path(text))), None)
-    if where is None or where > _MAX_FIELDS_BEFORE:
+    if where is None or where > MAX_FIELDS_BEFORE:
         return None
     text = _before_path(shape.texts[where])
     is_file = what == "checkpoint" and text != shape.texts[where].strip() and _MODEL_FILE.search(kind.entries[0].text)

@@ -175,7 +175,7 @@ def _doubt(line: WordedLine, values: np.ndarray, steps: np.ndarray) -> Message:
 
 
 def _untimed(own: list[WordedLine], head: str, name: str, because: Message | None = None) -> Format | None:
-    """Lines that number their steps, but do not say how long a step takes: what is left, or a figure of two meanings."""
+    """Lines that number their steps, but do not say how long one takes: what is left, or a figure of two meanings."""
     step = Line("step", head + loss_pattern())
     if not all(step.regex.match(line.text) for line in own):
         return None

@@ -23,6 +23,8 @@ _ANNOUNCED = 0.05
 # A printed duration may be this much longer than what passed: other clocks, and seconds that are rounded.
 _SLACK_S, _SLACK = 0.05, 0.05
 _LEAST_STOPS = 2
+# What a clock of whole seconds may be off: the arrivals know more where the steps around are shorter than that.
+_TICK_S = 1.0
 # The line of a checkpoint ends it where, of all of them, most of the time passed before it: this much at least, with
 # none shorter than this share of the usual.
 _LEAST_SAVE_S, _ALIKE = 0.02, 0.5
@@ -60,10 +62,12 @@ def split_row(
         return None
     save_s = _until_its_line(run, row, stop, before, level_s) if ends_save else None
     if not stop.evaluated:
-        save_s = excess if save_s is None else min(save_s, excess)
+        save_s = excess - _before_the_line_before(run, row, stop, before, level_s) if save_s is None else save_s
+        save_s = min(save_s, excess)
         return ArrivalSplit(0.0, save_s, excess - save_s) if stop.saved else None
     evaluated = stop.evaluation_took_s
-    is_rounded = evaluated is not None and evaluated.is_integer() and stop.end_ns is not None and before is not None
+    is_close = before is not None or int(steps.span[row]) * level_s < _TICK_S
+    is_rounded = evaluated is not None and evaluated.is_integer() and stop.end_ns is not None and is_close
     if evaluated is not None and not is_rounded:
         if evaluated > excess * (1 + _SLACK) + _SLACK_S:
             return None
@@ -99,7 +103,18 @@ def _until_its_line(run: Run, row: int, stop: Stop, before: int | None, level_s:
     begin = int(run.steps.t_ns[row - 1])
     if before is None or not begin <= stop.save_ns <= int(run.steps.t_ns[row]):
         return None
-    return max(0.0, (stop.save_ns - begin) / NS - before * level_s)
+    since_s = max(0.0, (stop.save_ns - begin) / NS - before * level_s)
+    return since_s if stop.begin_ns is None else min(since_s, (stop.save_ns - stop.begin_ns) / NS)
+
+
+def _before_the_line_before(run: Run, row: int, stop: Stop, before: int | None, level_s: float) -> float:
+    """Seconds that passed before the line right before a checkpoint's own: they are none of it.
+
+    That is something else's line: a result, a warning.
+    """
+    if stop.begin_ns is None or before is None:
+        return 0.0
+    return max(0.0, (stop.begin_ns - int(run.steps.t_ns[row - 1])) / NS - before * level_s)
 
 
 class SaveLines(NamedTuple):

@@ -7,6 +7,7 @@ Rows with a stop are split in `stop_rows`, other slow rows in `slow_rows`; `unpr
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,7 @@ from stepscope.ledger.trainings import merge_trainings, split_trainings
 from stepscope.ledger.unprinted import Unprinted
 from stepscope.ledger.unseen import with_unseen
 from stepscope.run.model import NO_TIME, Floats, Run
+from stepscope.run.rounding import rounding_of
 from stepscope.run.stops import Stop
 
 if TYPE_CHECKING:
@@ -160,19 +162,22 @@ def _sort(work: Attribution) -> Ledger:
     unprinted = Unprinted(work)
     printed_s = books["step"].seconds
     sampling_sd = unprinted.add_steps()
-    book_waits(work, special, books["step"].seconds - printed_s)
+    unseen_s = books["step"].seconds - printed_s - unprinted.told_s
+    book_waits(work, special, unseen_s, told_s=unprinted.waits_by_means_s)
     for stop in work.stops:
         if stop.row is None:
             unprinted.add_stop(stop)
     unprinted.add_trailing_steps()
-    doubt_s = 0.0 if _reconcile_with_stamps(work, has_silent=unprinted.has_silent) else books.z * sampling_sd
+    is_stamped = _reconcile_with_stamps(work, has_silent=unprinted.has_silent)
+    doubt_s = 0.0 if is_stamped else books.z * sampling_sd
+    less_s, more_s = (0.0, 0.0) if is_stamped else _add_rounding(work)
     totals, wall_ns = books.close()
     for phase, num in _unpriced(work).items():
         totals = with_count(totals, phase, num, is_inside=False)
     return Ledger(
         wall_ns=wall_ns,
-        wall_low_s=max(0.0, wall_ns / NS - doubt_s),
-        wall_high_s=wall_ns / NS + doubt_s,
+        wall_low_s=max(0.0, wall_ns / NS - math.hypot(doubt_s, less_s)),
+        wall_high_s=wall_ns / NS + math.hypot(doubt_s, more_s),
         phases=totals,
         slow=describe_slow(run, work.baseline, books, work.timed),
         step=_normal_step(work),
@@ -227,6 +232,15 @@ def _add_normal_rows(work: Attribution, rows: np.ndarray) -> None:
     work.books["step"].doubt("logging", logging_s, 0.0)
 
 
+def _add_rounding(work: Attribution) -> tuple[float, float]:
+    """How much less or more all rows may have taken together, each printed in whole ticks: the training's doubt."""
+    rows = np.flatnonzero(work.run.steps.span > 0)
+    found = rounding_of(work.run, rows)
+    less_s, more_s = len(rows) * found.less_s, len(rows) * found.more_s
+    work.books["step"].doubt("rounding", less_s, more_s)
+    return less_s, more_s
+
+
 def _reconcile_with_stamps(work: Attribution, *, has_silent: bool) -> bool:
     """Where timestamps can be trusted they give the total; what the lines leave over is start-up, gap or unlogged."""
     if work.stamps is None:
@@ -241,9 +255,12 @@ def _reconcile_with_stamps(work: Attribution, *, has_silent: bool) -> bool:
         if outside.doubt_s:
             work.books[outside.phase].doubt("before evaluation", outside.doubt_s, 0.0)
             work.books["evaluation"].doubt("before evaluation", 0.0, outside.doubt_s)
+        if outside.less_s:
+            work.books[outside.phase].doubt("steps before", outside.less_s, 0.0)
         if outside.open_s > tick:
             work.books["evaluation"].either(outside.open_s)
             work.books["checkpoint"].either(outside.open_s)
+    _doubt_whole_seconds(work)
     rest = work.stamps.wall_s - work.books.seconds
     if rest > tick:
         work.books["unlogged"].add(rest, "measured", sd=tick)
@@ -254,6 +271,18 @@ def _reconcile_with_stamps(work: Attribution, *, has_silent: bool) -> bool:
         work.books["step"].add(rest, "inferred", num=0)
         work.books["step"].doubt("stamps", -rest, -rest)
     return True
+
+
+def _doubt_whole_seconds(work: Attribution) -> None:
+    """Times that are printed in whole seconds are cut off as often as rounded: the rest of the second is the row's.
+
+    Where the arrivals show what passed between two rows, it is in an evaluation's account so far, as likely as not.
+    """
+    run = work.run
+    if run.is_recorded and run.tick_ns and not run.clock.is_wall and not run.clock.is_running:
+        most_s = int((run.steps.span > 0).sum()) * run.tick_ns / NS
+        work.books["step"].doubt("whole seconds", 0.0, most_s)
+        work.books["evaluation"].doubt("whole seconds", min(most_s, work.books["evaluation"].seconds), 0.0)
 
 
 def _add_printed_outside(work: Attribution) -> None:

@@ -24,8 +24,10 @@ def usual_wait_s(waits: Floats, normal: np.ndarray) -> float:
     return float(median(own)) if len(own) else 0.0
 
 
-def book_waits(work: Attribution, special: np.ndarray, unprinted_s: float) -> None:
+def book_waits(work: Attribution, special: np.ndarray, unprinted_s: float, *, told_s: float) -> None:
     """Move what steps waited for data out of training; the `unprinted_s` seconds of others waited as those printed.
+
+    `told_s` is what further unprinted steps waited, by the means of their epochs.
 
     Of a special row only as much as is usual is still booked as training: what is beyond that is what made it special.
     """
@@ -34,7 +36,7 @@ def book_waits(work: Attribution, special: np.ndarray, unprinted_s: float) -> No
         return
     usual = usual_wait_s(waits, work.baseline.normal)
     each = np.where(special, np.minimum(waits, usual), waits)
-    seconds = float(np.nansum(each * work.run.steps.span))
+    seconds = float(np.nansum(each * work.run.steps.span)) + told_s
     level = float(median(work.baseline.level))
     silent_s = unprinted_s * min(1.0, usual / level) if level > 0 else 0.0
     if not 0 < seconds + silent_s <= work.books["step"].seconds:

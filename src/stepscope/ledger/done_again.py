@@ -6,25 +6,26 @@ import numpy as np
 
 from stepscope.ledger.phases import Ledger
 from stepscope.ledger.timeline import levels, silent_steps
-from stepscope.run.model import Run
-from stepscope.run.repeated import num_repeated
+from stepscope.run.model import Floats, Run
 
 
-def lost_seconds(run: Run, ledger: Ledger, index: int) -> float:
-    """Training seconds of the steps before segment `index` that it did again.
+def lost_seconds(run: Run, ledger: Ledger) -> Floats:
+    """By segment, the training seconds of the steps before it that it did again; all of them in one pass.
 
     Unprinted steps count at the level of the run around them, a row that covers steps on both sides by its share.
     """
-    steps, before = run.steps, run.segments[index - 1]
-    if ledger.step is None or not num_repeated(run, index):
-        return 0.0
-    rows = slice(before.first_row, before.first_row + before.num_rows)
-    silent = silent_steps(run)[rows]
-    seconds = steps.seconds[rows].copy()
+    steps, num = run.steps, len(run.segments)
+    lost = np.zeros(num)
+    if ledger.step is None or num < 2:
+        return lost
+    silent = silent_steps(run)
+    seconds = steps.seconds.copy()
     for slow in ledger.slow:
-        if rows.start <= slow.row < rows.stop:
-            seconds[slow.row - rows.start] = sum(part.seconds for part in slow.parts if part.phase == "step")
-    seconds = seconds + silent * levels(run, ledger)[rows]
-    covered = np.maximum(1, steps.span[rows] + silent)
-    redone = np.clip(steps.step[rows] - int(steps.step[run.segments[index].first_row]) + 1, 0, covered)
-    return float((seconds * redone / covered).sum())
+        seconds[slow.row] = sum(part.seconds for part in slow.parts if part.phase == "step")
+    seconds = seconds + silent * levels(run, ledger)
+    covered = np.maximum(1, steps.span + silent)
+    before = steps.segment < num - 1  # rows that another process comes after
+    begins = steps.step[steps.first_rows[steps.segment[before] + 1]]
+    redone = np.clip(steps.step[before] - begins + 1, 0, covered[before])
+    lost[1:] = np.bincount(steps.segment[before], seconds[before] * redone / covered[before], minlength=num - 1)
+    return lost

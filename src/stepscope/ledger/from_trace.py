@@ -60,7 +60,8 @@ def apply_trace(ledger: Ledger, run: Run, spans: Spans) -> Ledger:
     if not measured:
         return ledger
     slow = tuple(_with_trace(step, measured) for step in ledger.slow)
-    phases = _totals(ledger, slow, measured)
+    end_s = float(edges[-1] - edges[-2]) / NS - sum(float(one.seconds[-1]) for one in measured)
+    phases = _totals(ledger, slow, measured, max(0.0, end_s) if run.clock.is_wall else None)
     if phases is None:
         return ledger  # more spans than time: not this run's trace
     return ledger._replace(
@@ -139,13 +140,19 @@ def _untraced_parts(known: list[Part], rest: float) -> list[Part]:
 
 
 def _totals(
-    ledger: Ledger, slow: tuple[SlowStep, ...], measured: list[_TracedSeconds]
+    ledger: Ledger, slow: tuple[SlowStep, ...], measured: list[_TracedSeconds], end_s: float | None
 ) -> tuple[PhaseTotal, ...] | None:
-    """Every phase with the trace's seconds; normal steps take the rest. None where less than nothing would be left."""
+    """Every phase with the trace's seconds; normal steps take the rest. None where less than nothing would be left.
+
+    end_s
+        Seconds after the last row that no span covers: what was in no row may be no more than that. None: unknown.
+    """
     nanos = {total.phase: total.ns for total in ledger.phases}
     counts = {total.phase: total.num for total in ledger.phases}
     _replace_slow(nanos, counts, ledger.slow, slow)
     _replace_measured(nanos, counts, measured, [step.row for step in slow])
+    if end_s is not None and "unlogged" in nanos:
+        nanos["unlogged"] = min(nanos["unlogged"], round(end_s * NS))
     nanos["step"] = ledger.wall_ns - sum(own for phase, own in nanos.items() if phase != "step")
     if nanos["step"] < 0 and nanos.get("unlogged", 0) > 0:
         # The trace saw what the unexplained seconds were.

@@ -22,6 +22,7 @@ class Outside(NamedTuple):
     is_last: bool = False  # after the last step, where a run does more than usual
     num: int = 1
     doubt_s: float = 0.0  # of a checkpoint: how much may as well be the evaluation's that follows it
+    less_s: float = 0.0  # how much shorter it may be, as no line says how many steps came before it
     open_s: float = 0.0  # seconds next to it that may be its as well, or another stop's
 
 

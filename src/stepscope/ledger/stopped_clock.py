@@ -6,13 +6,14 @@ Several stops may share a stretch between two rows, and not every row has a time
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import NamedTuple
 
 import numpy as np
 
 from stepscope.columns.statistics import median
 from stepscope.core.units import NS
+from stepscope.ledger.arrival_split import following_rows
 from stepscope.ledger.baseline import Baseline
 from stepscope.ledger.outside import Outside, expected_s, stopped_rows
 from stepscope.run.model import NO_TIME, Floats, Run
@@ -40,6 +41,7 @@ def stopped_clock(run: Run, stops: Sequence[Stop], baseline: Baseline) -> list[O
         if 0 < after < len(stamped):
             stretches.setdefault(after, []).extend(own)
     found: list[_Stretch] = []
+    follow = following_rows(run)
     beyond = _beyond_printed(run, stamped, total, set(stretches))
     for after, shared in stretches.items():
         first, last = int(stamped[after - 1]), int(stamped[after])
@@ -47,18 +49,24 @@ def stopped_clock(run: Run, stops: Sequence[Stop], baseline: Baseline) -> list[O
             continue
         own_s = beyond * float(total[last] - total[first])
         left = float(steps.t_ns[last] - steps.t_ns[first]) / NS - own_s
-        until_line = _until_its_line(run, shared, (first, last), left, beyond * float(baseline.level[last]))
+        silent, most_silent = _silent_before(run, shared, (first, last), follow)
+        level_s = beyond * float(baseline.level[last])
+        until_line = _until_its_line(run, shared, (first, last), left, None if silent is None else silent * level_s)
+        less_s = min(until_line, most_silent * level_s) if until_line < left else 0.0
         # Rows that took their timestamps from another line are not where they were written.
         is_close = last == first + 1 and len(stamped) == len(steps)
         saved_last_s = _saved_last_s(run, shared, (first, last), own_s) if is_close else 0.0
+        saved_first_s = _saved_first_s(run, shared, (first, last), left) if is_close else 0.0
         if is_close and _began_again(run, last, baseline):
             most = _printed_s(shared) + saved_last_s
             left, until_line = min(left, most), min(until_line, most)
         if _saves_last(shared):
-            found.append(_Stretch(left, shared, saved_last_s or left - until_line))
+            found.append(_Stretch(left, shared, saved_last_s or left - until_line, less_s=less_s))
+        elif saved_first_s:
+            found.append(_Stretch(until_line, shared, saved_first_s, doubt_s=saved_first_s))
         else:
-            found.append(_Stretch(until_line, shared, saved_last_s))
-    return [outside for stretch in _with_saves_before(found) for outside in _shared_out(*stretch)]
+            found.append(_Stretch(until_line, shared, saved_last_s, less_s=less_s))
+    return [outside for stretch in _with_saves_before(found) for outside in _shared_out(stretch)]
 
 
 def _began_again(run: Run, row: int, baseline: Baseline) -> bool:
@@ -83,6 +91,7 @@ class _Stretch(NamedTuple):
     stops: list[Stop]
     saved_s: float
     doubt_s: float = 0.0
+    less_s: float = 0.0
 
     @property
     def around_s(self) -> float | None:
@@ -125,7 +134,9 @@ def _with_saves_before(stretches: list[_Stretch]) -> list[_Stretch]:
     return found
 
 
-def _until_its_line(run: Run, stops: Sequence[Stop], rows: tuple[int, int], left: float, level_s: float) -> float:
+def _until_its_line(
+    run: Run, stops: Sequence[Stop], rows: tuple[int, int], left: float, silent_s: float | None
+) -> float:
     """What of a stretch is the evaluation's: up to its own line, less the steps before it that were not printed.
 
     The rest of the stretch, from that line to the next step, is unexplained. A line that comes before most of the
@@ -133,26 +144,44 @@ def _until_its_line(run: Run, stops: Sequence[Stop], rows: tuple[int, int], left
     """
     first, last = rows
     ends = [stop.end_ns for stop in stops if stop.evaluated and not stop.evaluation_inside and stop.end_ns is not None]
-    if last != first + 1 or len(ends) != len(stops):
+    if last != first + 1 or len(ends) != len(stops) or silent_s is None:
         return left
-    silent = _silent_before(run, stops, first, last)
-    if silent is None:
-        return left
-    own = (max(ends) - int(run.steps.t_ns[first])) / NS - silent * level_s
+    own = (max(ends) - int(run.steps.t_ns[first])) / NS - silent_s
     return own if _ANNOUNCED * left < own < left else left
 
 
-def _silent_before(run: Run, stops: Sequence[Stop], first: int, last: int) -> int | None:
-    """Unprinted steps between a row and the stop after it: by the stop's number, or up to the end of the epoch."""
+def _silent_before(
+    run: Run, stops: Sequence[Stop], rows: tuple[int, int], follow_rows: Set[str]
+) -> tuple[int | None, int]:
+    """Unprinted steps between a row and the stop after it, and how many more at most: by the stop's number, by a rhythm
+    of stops right after printed steps, or up to the end of the epoch."""
+    first, last = rows
     before, after = int(run.steps.step[first]), int(run.steps.step[last])
     stated = max(stop.step for stop in stops)
     if before < stated < after:
-        return stated - before
+        return stated - before, 0
     epoch = run.settings.count("steps_per_epoch")
-    if not epoch:
-        return 0 if after - before <= int(run.steps.span[last]) and stated == before else None
-    ends_at = -(-(before - run.format.layout.first_step + 1) // epoch) * epoch + run.format.layout.first_step - 1
-    return ends_at - before if before <= ends_at < after else None
+    if epoch:
+        first_step = run.format.layout.first_step
+        ends_at = -(-(before - first_step + 1) // epoch) * epoch + first_step - 1
+        return (ends_at - before, 0) if before <= ends_at < after else (None, 0)
+    if stated == before and (run.is_recorded or after - before <= int(run.steps.span[last])):
+        return 0, 0
+    if not run.is_recorded or any(stop.is_numbered for stop in stops):
+        return None, 0
+    return 0, 0 if "evaluation" in follow_rows else after - before - 1
+
+
+def _saved_first_s(run: Run, stops: Sequence[Stop], rows: tuple[int, int], left: float) -> float:
+    """Seconds from a row to the line of a checkpoint after it, in a recording: the checkpoint's, if no step came
+    between. 0 where no evaluation follows, or the checkpoint prints its time."""
+    if not run.is_recorded or _saves_last(stops) or not any(stop.evaluated for stop in stops):
+        return 0.0
+    saves = [stop for stop in stops if stop.saved and not stop.save_inside]
+    if len(saves) != 1 or saves[0].save_ns is None or saves[0].save_took_s is not None:
+        return 0.0
+    passed = (saves[0].save_ns - int(run.steps.t_ns[rows[0]])) / NS
+    return passed if 0 < passed < left else 0.0
 
 
 def _beyond_printed(run: Run, stamped: np.ndarray, total: Floats, with_stops: set[int]) -> float:
@@ -195,8 +224,9 @@ def _saves_last(stops: Sequence[Stop]) -> bool:
     return bool(ends) and bool(begins) and max(begins) >= max(ends)
 
 
-def _shared_out(left: float, stops: Sequence[Stop], saved_s: float, doubt_s: float) -> list[Outside]:
+def _shared_out(stretch: _Stretch) -> list[Outside]:
     """One stretch divided among its stops: printed checkpoint times first, the rest is evaluation if there was one."""
+    left, stops, saved_s, doubt_s, less_s = stretch
     found = []
     for stop in stops:
         if stop.save_took_s and not stop.save_inside and left > 0:
@@ -209,5 +239,5 @@ def _shared_out(left: float, stops: Sequence[Stop], saved_s: float, doubt_s: flo
         found.append(Outside(saved_s, "checkpoint", doubt_s=doubt_s))
         left -= saved_s
     if evaluations:
-        return found + [Outside(left / evaluations, "evaluation")] * evaluations
+        return found + [Outside(left / evaluations, "evaluation", less_s=less_s / evaluations)] * evaluations
     return found + [Outside(left / saves, "checkpoint")] * saves if saves else found

@@ -10,6 +10,7 @@ from stepscope.ledger.bookkeeping import Attribution
 from stepscope.ledger.epochs import epoch_starts
 from stepscope.ledger.outside import is_after_last_row
 from stepscope.ledger.posterior import SAVE_SCATTER
+from stepscope.run.epoch_means import ByMeans, correct_unprinted
 from stepscope.run.model import Floats
 from stepscope.run.stops import Stop
 
@@ -39,6 +40,8 @@ class Unprinted:
         merged = work.run.steps.merged
         self.is_single = np.ones(len(work.run), dtype=bool) if merged is None else merged == 1
         self._drawn: npt.NDArray[np.bool_] | None = None
+        self.waits_by_means_s = 0.0  # for data, of unprinted steps that the means of their epochs tell
+        self.told_s = 0.0  # all of what those took
 
     def add_steps(self) -> float:
         """Book every step between two printed ones at its neighbours' level; the standard error of their sum."""
@@ -53,18 +56,29 @@ class Unprinted:
             return 0.0
         tempered = self._tempered()
         around = np.where(self.is_single[1:], (tempered[:-1] + tempered[1:]) / 2, tempered[1:])
-        total = float((missing * around).sum())
+        told = correct_unprinted(steps, self.run.means, np.concatenate([[0.0], missing * around]))
+        self._add_told(told, np.concatenate([[0], missing]))
+        missing = np.where(told.settled[1:], 0, missing)
+        total, num = float(told.gap_s[~told.settled].sum()), int(missing.sum())
+        if not num:
+            return told.doubt_s
         sample = self._sampled()[(self.baseline.normal | self._slow_sample()) & ~self.is_edge & self.is_single]
         noise = float(np.std(np.diff(sample)) / 2**0.5) if len(sample) > 2 else float(self.baseline.jitter.mean())
         # A printed row is the sample for the unprinted steps on either side: its error counts once for all of them.
         samples = 1 if steps.merged is None else steps.merged[1:]
         sd = noise * float(np.sqrt((missing.astype(float) ** 2 / samples + missing).sum()))
-        sd = float(np.hypot(sd, self.baseline.doubt * total))
+        sd = float(np.hypot(sd, max(told.doubt_s, self.baseline.doubt * total)))
         stalls_s, stalls_sd = self._unseen_stalls(num)
         sd = float(np.hypot(sd, stalls_sd))
         self.books["step"].add(total + stalls_s, "inferred", sd=sd, num=num)
         self.books["step"].doubt("unprinted", 0.005 * total, 0.005 * total)
         return sd
+
+    def _add_told(self, told: ByMeans, missing: npt.NDArray[np.int64]) -> None:
+        """Book the unprinted steps that the means of their epochs tell."""
+        self.told_s, self.waits_by_means_s = float(told.gap_s[told.settled].sum()), told.data_s
+        if self.told_s > 0:
+            self.books["step"].add(self.told_s, "measured", sd=told.doubt_s, num=int(missing[told.settled].sum()))
 
     def _unseen_stalls(self, num: int) -> tuple[float, float]:
         """What `num` unprinted steps lost to stalls like the printed ones, and the standard error of that.

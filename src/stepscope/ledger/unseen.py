@@ -25,8 +25,11 @@ def with_unseen(ledger: Ledger, run: Run) -> Ledger:
     """The ledger of a recording with what its lines leave open: each of both phases that none of them shows."""
     phases = {total.phase: total for total in ledger.phases}
     missing = [phase for phase in _SILENT if phase not in phases]
-    if not run.is_recorded or not missing or not ledger.wall_ns:
+    if not run.is_recorded or not ledger.wall_ns:
         return ledger
+    phases |= _with_the_end(phases)
+    if not missing:
+        return _with_phases(ledger, phases)
     step = phases.get("step")
     most_s = sum(_seconds(phases, phase) for phase in _REST)
     if step is not None:
@@ -34,17 +37,54 @@ def with_unseen(ledger: Ledger, run: Run) -> Ledger:
         step = step._replace(high_s=step.high_s + _seconds(phases, "unlogged"))
         phases["step"] = step
         low_s = min(step.low_s, _least_s(run, step)) if run.clock.is_wall else step.low_s
+        if run.clock.is_wall and run.format.counts_epochs:
+            low_s = min(low_s, step.seconds / 2)  # each may hold one, seldom more than half of it
         if low_s < _STEADY * step.seconds:
             phases["step"] = step._replace(low_s=low_s)
             most_s += step.seconds - low_s
+    shared_s = _beside_evaluations_s(run, phases) if "checkpoint" in missing else 0.0
+    if shared_s:
+        own = phases["evaluation"]
+        phases["evaluation"] = own._replace(low_s=max(0.0, own.low_s - shared_s))
+        most_s += shared_s
     most_s += sum(_in_rows_s(ledger, phase) for phase in ("warmup", "gap"))
     if most_s < _LEAST_SHARE * ledger.wall_s:
-        return ledger
+        return _with_phases(ledger, phases)
     for phase in missing:
         phases[phase] = PhaseTotal(
-            phase=phase, seconds=0.0, low_s=0.0, high_s=most_s, basis="assumed", ns=0, num=0, share=0.0
+            phase=phase,
+            seconds=0.0,
+            low_s=0.0,
+            high_s=min(most_s, ledger.wall_s),
+            basis="assumed",
+            ns=0,
+            num=0,
+            share=0.0,
         )
+    return _with_phases(ledger, phases)
+
+
+def _with_phases(ledger: Ledger, phases: dict[Phase, PhaseTotal]) -> Ledger:
     return ledger._replace(phases=tuple(phases[phase] for phase in ORDER if phase in phases))
+
+
+def _with_the_end(phases: dict[Phase, PhaseTotal]) -> dict[Phase, PhaseTotal]:
+    """Evaluations and checkpoints that are known, with the seconds of which no line says whose they are: a test after
+    the last step is an evaluation as well."""
+    left_s = _seconds(phases, "unlogged")
+    known = {phase: phases[phase] for phase in _SILENT if phase in phases}
+    return {phase: total._replace(high_s=total.high_s + left_s) for phase, total in known.items()}
+
+
+def _beside_evaluations_s(run: Run, phases: dict[Phase, PhaseTotal]) -> float:
+    """What checkpoints may have of the seconds between the printed times of rows whose lines have the evaluations'
+    results: nothing shows where the one ends and the other begins. Seldom more than half.
+    """
+    stops = [stop for stop in run.stops if stop.evaluated and not stop.evaluation_inside]
+    lines = set(run.steps.line.tolist())
+    if run.clock.is_wall or not stops or any(stop.evaluation_took_s is not None for stop in stops):
+        return 0.0
+    return _seconds(phases, "evaluation") / 2 if all(stop.line in lines for stop in stops) else 0.0
 
 
 def _seconds(phases: dict[Phase, PhaseTotal], phase: Phase) -> float:

@@ -21,7 +21,7 @@ _LEFT = tuple(
         rf"\b(?:eta|time[ _]left|(?:time )?remaining|estimated time to finish|left_?time|remain_?time)\b[\s:=]{{1,3}}"
         rf"(?P<clock>{_CLOCK}|{_WORDED})",
         # `30.5 hours left`
-        r"(?P<number>\d+(?:\.\d+)?) (?P<unit>days|hours|minutes|seconds) (?:left|remaining)\b",
+        r"(?<!\d)(?P<number>\d+(?:\.\d+)?) (?P<unit>days|hours|minutes|seconds) (?:left|remaining)\b",
         # a bar of tqdm, `[04:39<77:27:00, 279.10s/it`, and of a notebook, `[ 12/900 04:39 < 77:27:00, 0.01 it/s`
         rf"\[\s{{0,3}}(?:\d+/\d+\s+)?(?:{_CLOCK})\s?<\s?(?P<clock>{_CLOCK}),",
         # nerfstudio: `14 h, 32 m, 13 s`
@@ -35,10 +35,10 @@ _OF_EPOCH = LazyPattern(r"\bepoch \d+: {1,8}(?P<n>\d{1,15}) / (?P<total>\d{1,15}
 # Nobody trains that long: a time worked out from no step at all.
 _NEVER_S = 10 * 365 * 86_400.0
 _OF_BAR = 2  # the place of the bar's pattern
-_KERAS = LazyPattern(r"\d+/\d+ \[[=>.\s]+\]|\d+/\d+ [\u2500-\u257f\u2501]+ ")
+_KERAS = LazyPattern(r"(?<!\d)\d+/\d+ (?:\[[=>.\s]+\]|[\u2500-\u257f\u2501]+ )")
 _UNITS = {"days": 86_400.0, "hours": 3600.0, "minutes": 60.0, "seconds": 1.0}
 _RATE = LazyPattern(
-    r"(?P<number>\d+(?:\.\d+)?)\s?\(?(?P<unit>samples?|images?|imgs?|examples?|sentences?|words?|tokens?|frames?|"
+    r"(?<!\d)(?P<number>\d+(?:\.\d+)?)\s?\(?(?P<unit>samples?|images?|imgs?|examples?|sentences?|words?|tokens?|frames?|"
     r"sequences?|clips?|s)\s?/\s?s(?:ec(?:ond)?)?\b",
     re.IGNORECASE,
 )

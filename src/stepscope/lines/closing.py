@@ -15,7 +15,7 @@ from stepscope.lines.sieve import words_of
 
 Closing = Literal["done", "closing", "early_stop"]
 
-_THING = r"(?:training|fine-?tuning|pre-?training|optimi[sz]ation|solving|(?:the )?(?:run|experiment|job))"
+_THING = r"(?:train(?:ing)?|fine-?tuning|pre-?training|optimi[sz]ation|solving|(?:the )?(?:run|experiment|job))"
 _IS = r"(?:(?: run| process| loop| phase| of experiment)? (?:is |was |has (?:been )?)?(?:now )?)"
 _OVER = r"(?:all )?(?:done|completed?|finished|over|ended|succeeded)"
 # A stage of the training, or one epoch of it, is not the training.
@@ -26,12 +26,15 @@ _STAGE = (
 _DONE = (
     r"\[after training is done\]|^\[exiting program (?:after|at) "
     rf"|(?i:\b{_THING}{_IS}{_OVER}\b)(?!.{{0,20}}\bepoch:? \d)"
-    r"|(?i:^(?:finished|completed|done with|done|end of|ending) (?:the )?(?:fine-?tuning|training)\b)(?! warm|:)"
+    r"|(?i:(?:^|\| )(?:finished|completed|done with|done|end(?: of)?|ending) (?:the )?(?:fine-?tuning|training)\b)"
+    r"(?! warm|:)"
     r"|(?i:(?:^|[-:>|\]] )training\b(?!.*\bnot\b).{0,80}\b(?:completed|finished|done)\s*[.!]?$)"
-    r"|(?i:^\W{0,2}train(?:ing)?\W{0,3} done\b)"
+    r"|(?i:^\W{0,2}train(?:ing)?\W{0,3} (?:done|end(?:ed)?)\b)"
     # `Finish Training`, `---train finish---`
     r"|(?i:^\W*(?:finish|complete) (?:the )?(?:fine-?tuning|training)\W*$|(?:^|[-:>|\]])\W*train(?:ing)? finish\W*$)"
     r"|(?i:\] (?:finished|completed) training\b)"
+    r"|(?i:\b(?:reached (?:the )?)?max(?:imum)?(?: number of)? (?:training )?(?:steps|iterations|iters|epochs|updates)"
+    r"(?: (?:was |were |is )?reached\b|, (?:exit|stopp)ing))"
     r"|\b\d+ epochs completed in \d|^(?:INFO:)?\s*`?Trainer\.fit`? stopped: `?max_(?:epochs|steps|time)"
     r"|\"run_stop\".{0,300}\"status\": ?\"success\"|\"status\": ?\"success\".{0,100}\"run_stop\""
     r"|(?:训练|訓練)(?:已)?(?:完成|结束|結束|完毕)|学習(?:が)?(?:完了|終了)|학습\s?(?:이\s?)?(?:종료|완료|끝)"
@@ -42,7 +45,8 @@ _DONE = (
     r"|(?i:\bentra[iî]nement (?:\w+ )?(?:termin[ée]|achev[ée]|fini)\b|\btraining (?:ist )?(?:abgeschlossen|beendet)\b)"
 )
 _CLOSING = (
-    r"^\[DONE\](?:\s|$)|(?i:^[>*#=!\s-]{0,8}(?:all )?(?:done|finished|completed|complete)\s*[.!…]*$)"
+    r"^\[DONE\](?:\s|$)|(?i:^[>*#=!\s-]{0,60}(?:all )?(?:done|finish(?:ed)?|completed?|end)\s*[.!…]*[*#=\s<-]{0,60}$)"
+    r"|^Exiting\s?\.*$|^Number of trials: \d+(?:/\d+)? \(\d+ TERMINATED\)"
     r"|(?i:^={2,} *(?:done|finished|end) *={2,}$)|^wandb: Run summary:|^Run summary:$"
     r"|\bProcess \d+ exits successfully\b|(?i:^(?:finished|completed|done) (?:in|after|at)\b.{0,40}\d)"
     r"|(?i:^(?:the )?(?:job|process|script|program) (?:has )?(?:finished|completed|exited|ended)"
@@ -61,13 +65,47 @@ _CLOSING = (
 _EARLY_STOP = (
     r"\b[Ee]arly[ _-]?[Ss]topp(?:ing|ed)\b.{0,40}\b(?:triggered|activated|reached|at epoch|at step|after)\b"
     r"|\b(?:[Ss]topp(?:ing|ed)[ _](?:training )?early(?![A-Za-z])|[Tt]raining stopped early)|^Epoch \d+: early stopping"
+    r"|\b[Ee]arly[ _-]?[Ss]top (?:at|after|in) (?:epoch|step|iter)|^\W*[Ee]arly[ _-]?[Ss]top(?:ping|ped)?\s*[.!]*$"
     r"|^EarlyStopping: (?:Stopping|Training stopped)|\b[Nn]o improvement\b.{0,60}\b[Ss]topping\b"
 )
-_STOP_WORD = "topp"  # stopping, stopped
+_STOP_WORDS = ("topp", "arly")  # stopping, early
 # Most lines have none of these; each pattern is compiled only where one of its words is there.
 _DONE_WORDS = (
-    *("one", "ONE", "omplete", "OMPLETE", "inish", "INISH", "exiting", "ended", "ENDED", " over", " OVER"),
-    *("nding ", "NDING ", "nd of ", "ND OF ", "succeeded", "SUCCEEDED", "stopped:", "run_stop", "onclu", "inaliz"),
+    *(
+        "one",
+        "ONE",
+        "omplete",
+        "OMPLETE",
+        "inish",
+        "INISH",
+        "exiting",
+        " reached",
+        ", exit",
+        ", stop",
+        "nd training",
+        "ND TRAINING",
+        "nd Training",
+        "ended",
+        "ENDED",
+        " over",
+        " OVER",
+    ),
+    *(
+        "nding ",
+        "NDING ",
+        "nd of ",
+        "ND OF ",
+        "n end",
+        "g end",
+        "N END",
+        "N End",
+        "succeeded",
+        "SUCCEEDED",
+        "stopped:",
+        "run_stop",
+        "onclu",
+        "inaliz",
+    ),
     *(
         "ermin",
         "chev",
@@ -91,8 +129,9 @@ _DONE_WORDS = (
     ),
 )
 _CLOSING_WORDS = (
-    *("one", "ONE", "omplete", "OMPLETE", "inished", "INISHED", "summary", "exits", "xit", "XIT", "inal", "INAL"),
+    *("one", "ONE", "omplete", "OMPLETE", "inish", "INISH", "summary", "exits", "xit", "XIT", "inal", "INAL"),
     *("best", "Best", "END", "End", "ended", "=end", " end", "success", "raining t", "otal ", "OTAL T", "STOP"),
+    *("xiting", "TERMINATED"),
     *("est ", "esting", "est_", "EST ", "ESTING", "EST_", "aved ", "AVED "),
 )
 # Lines after which words of an end were those of a stage: the next epoch, another training.
@@ -106,18 +145,24 @@ _compile = cache(re.compile)
 def words() -> frozenset[str]:
     """Of which every line that speaks of an end contains one."""
     gates = ((_DONE, _DONE_WORDS), (_CLOSING, _CLOSING_WORDS))
-    return frozenset({_STOP_WORD}).union(*(words_of(pattern, gate) for pattern, gate in gates))
+    return frozenset(_STOP_WORDS).union(*(words_of(pattern, gate) for pattern, gate in gates))
 
 
 def closing_words(text: str) -> Closing | None:
     """Whether a line, of the format or not, says that training is over, or that it stops early by design."""
-    if _STOP_WORD in text and _compile(_EARLY_STOP).search(text) is not None:
+    if any(map(text.__contains__, _STOP_WORDS)) and _compile(_EARLY_STOP).search(text) is not None:
         return "early_stop"
-    if any(map(text.__contains__, _DONE_WORDS)) and _compile(_DONE).search(text) is not None:
-        return None if _compile(_STAGE).search(text) is not None else "done"
-    if any(map(text.__contains__, _CLOSING_WORDS)) and _compile(_CLOSING).search(text) is not None:
-        return None if _compile(_STAGE).search(text) is not None else "closing"
+    if any(map(text.__contains__, _DONE_WORDS)) and (found := _compile(_DONE).search(text)) is not None:
+        return None if _is_of_stage(text, found.end()) else "done"
+    if any(map(text.__contains__, _CLOSING_WORDS)) and (found := _compile(_CLOSING).search(text)) is not None:
+        return None if _is_of_stage(text, found.end()) else "closing"
     return None
+
+
+def _is_of_stage(text: str, end: int) -> bool:
+    """Whether the sentence with the words of an end, which is over after them, speaks of a stage or an epoch."""
+    stop = text.find(". ", end)
+    return _compile(_STAGE).search(text if stop < 0 else text[:stop]) is not None
 
 
 def goes_on(text: str) -> bool:

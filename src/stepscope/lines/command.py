@@ -15,7 +15,7 @@ _LAUNCH = LazyPattern(
 # `--max_iters=200`, `-niter 5`, and `num_trees=500` or `trainer.max_steps=500` of programs that take no dashes
 _OPTION = LazyPattern(
     r"(?:^|\s)(?:-{1,2}(?P<name>[A-Za-z][\w-]*)(?:=|\s+)|\+{0,2}(?:\w+\.){0,4}(?P<key>[A-Za-z]\w*)=)"
-    r"(?P<value>\d[\d_]*)(?=\s|$|\\)"
+    r"(?P<value>\d[\d_]{0,20})(?=\s|$|\\)"
 )
 _MOST_CHARS = 400
 _STEPS = frozenset(
@@ -35,7 +35,7 @@ _ARGUMENT = LazyPattern(r"[(\s](?P<name>[A-Za-z]\w*)=(?P<value>\d{1,12})(?=[,)])
 
 # `Training for 10 iterations`
 _SPOKEN = LazyPattern(
-    r"(?i)\b(?:train|run|test|go|benchmark)\w*\b.{0,30}?\bfor (?P<num>\d+) (?P<what>iterations|steps|epochs)\b"
+    r"(?i)\b(?:train|run|test|go|benchmark)\w*\b.{0,30}?\bfor (?P<num>\d{1,15}) (?P<what>iterations|steps|epochs)\b"
 )
 
 

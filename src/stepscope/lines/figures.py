@@ -6,6 +6,7 @@ A step is `step`, or `epoch` with `batch` of `batches`. A time figure is one of 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -27,10 +28,13 @@ def parse_clock(text: str) -> float | None:
     text = text.strip()
     clock = _CLOCK.match(text)
     if clock:
-        days, hours = int(clock["d"] or 0), int(clock["h"] or 0)
-        return days * 86_400.0 + hours * 3600.0 + int(clock["m"]) * 60.0 + float(clock["s"])
-    words = _WORDS.findall(text)
-    return sum(float(number) * _seconds_in(unit.lower()) for number, unit in words) if words else None
+        days, hours, minutes, seconds = (float(clock[name] or 0) for name in "dhms")
+        found = days * 86_400.0 + hours * 3600.0 + minutes * 60.0 + seconds
+    elif words := _WORDS.findall(text):
+        found = sum(float(number) * _seconds_in(unit.lower()) for number, unit in words)
+    else:
+        return None
+    return found if math.isfinite(found) else None  # of hundreds of digits
 
 
 def _seconds_in(unit: str) -> float:

@@ -32,9 +32,9 @@ class Line(NamedTuple):
     step
         `step`, or `epoch`, `batch`, `batches`; a time figure (see `figures.SCALES`); `total` or `epochs`, or
         `percent`, the share of the training that is done, or `epochs_done`, with its fraction; `loss`,
-        `mfu_pct`; `data_s`, how long the step waited for its batch; `work_s`, what it took besides; `tokens` or
-        `tokens_per_s`, and where the line has both and no time, a step takes their quotient;
-        `per_steps` when the figure is the time of that many steps
+        `mfu_pct`; `data_s`, how long the step waited for its batch; `mean_s` and `data_mean_s`, the means of both
+        since the epoch began; `work_s`, what it took besides; `tokens` or `tokens_per_s`, and where the line has both
+        and no time, a step takes their quotient; `per_steps` when the figure is the time of that many steps
         together; `samples_per_s`, which is a time once `samples_per_step` is known; `mean_steps_per_s`, the mean rate
         since the start, which with `step` makes a running clock; `left_min`, the whole minutes left of an epoch, or
         `left_clock`, which with `batch` (or `step`) and `batches` make the mean time of a step; `val_loss` or
@@ -345,6 +345,14 @@ class Format:
     words: tuple[str, ...] | None = None
     line_words: tuple[tuple[str, ...], ...] | None = None
     inferred: Inferred | None = None
+
+    @cached_property
+    def counts_epochs(self) -> bool:
+        """Whether the steps of an inferred format are epochs: the word is right before their number."""
+        if self.inferred is None:
+            return self.layout.lines_end_epochs
+        heads = [line.pattern.partition("(?P<step>") for line in self.lines if line.kind in {"step", "fact"}]
+        return any(found and "epoch" in before[-40:].lower() for before, found, _ in heads)
 
     @cached_property
     def sieve(self) -> Sieve:

@@ -20,6 +20,7 @@ _TIME_WORD = LazyPattern(
     r"(?i)\b(?:time|elapsed|duration|took|runtime|time[_ ]?cost|cost[_ ]?time|[a-z]*_?time|seconds?|dt)\b"
     r"[^\w\n]{1,4}\d"
 )
+_NAMED_STEP = LazyPattern(r"(?i)(?<![a-z_])(?:global_?)?(?:step|iter|iteration|batch)[\"']?[\s:=\[(#]{1,4}\d")
 _LOSS = LazyPattern(r"(?i)(?:loss|ppl|perplexity|nll|bpb|\bce\b|\bmse\b|\breward)\w*\W{0,4}[-+]?(?:\d|nan|inf)")
 _TOTAL = LazyPattern(
     r"(?i)\b(?:total|max|num|number of)[ _-]?(?:train(?:ing)?|optimi[sz]ation|global)?[ _-]?"
@@ -84,6 +85,11 @@ def may_be_end(text: str) -> bool:
 def may_be_step(text: str) -> bool:
     """Whether a line may be a step of a training: a loss, and a count or a time."""
     return may_tell_loss(text) and (may_tell_time(text) or bool(whole_numbers(text)))
+
+
+def names_step(text: str) -> bool:
+    """Whether a line gives the loss of a step that it names: one such line is enough to say that there were steps."""
+    return _NAMED_STEP.search(text[:_CHARS]) is not None and may_tell_loss(text) and not may_be_evaluation(text)
 
 
 def is_preparation(text: str) -> bool:

@@ -6,19 +6,25 @@ from stepscope.core.lazy_pattern import LazyPattern
 from stepscope.lines.figures import parse_clock
 
 _NUMBER = r"(?P<n>\d[\d,]*(?:\.\d+)?)"
-_UNIT = r"\s*(?P<u>(?:seconds?|secs?|s|minutes?|mins?|min|m|hours?|hrs?|h|days?|d)\b|秒|分钟?|小时)"
+_UNIT = r"\s*\(?(?P<u>(?:seconds?|secs?|s|minutes?|mins?|min|m|hours?|hrs?|h|days?|d)\b|秒|分钟?|小时)"
 # `1 hours 5 mins 15 secs`, `2h 3m`
 _PIECE = r"\d+(?:\.\d+)?\s*(?:days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)\b"
 _WORDS = rf"(?P<w>{_PIECE}(?:(?:,| and|\s)\s*{_PIECE}){{1,3}})"
 _CLOCK = r"(?P<c>(?:\d+ days?, )?\d+:\d\d(?::\d\d)?(?:\.\d+)?)"
 _PHRASES = (
-    r"(?:[Tt]otal )?[Tt]raining (?:run)?time|[Tt]raining took"
+    r"(?:[Tt]otal (?:[a-z-]+ ){0,3})?[Tt]raining (?:run)?[Tt]ime|[Tt]raining took"
+    r"|[Tt]rain(?:ing)? end(?:ed)?\W{1,3}time"
     r"|[Tt]raining (?:was )?(?:finished|completed?|done) in"
-    r"|[Tt]otal (?:elapsed|wall(?:[- ]clock)?|run)[ -]?time|[Tt]raining loop time"
+    r"|[Tt]raining (?:ended in|duration|total time)|[Ff]inished [Tt]raining in|[Tt]otal [Tt]rain [Tt]ime"
+    r"|[Tt]otal (?:elapsed|wall(?:[- ]clock)?|run|execution|running)[ -]?time|[Tt]raining loop time"
+    r"|[Tt]ime (?:taken|used|spent) (?:for|by|on) (?:the )?training"
     r"|(?:[Tt]otal )?[Tt]raining (?:finished|completed?|ended) after"
     r"|总(?:训练)?(?:时间|耗时|用时|时长)|训练总?(?:时间|耗时|用时|时长)|Время обучения|Общее время(?: обучения)?"
 )
-_TOTAL = r"Total (?:time|duration)(?: taken| elapsed| spent| used)?|(?:Finished|Completed|Done) in"
+_TOTAL = (
+    r"Total (?:time|duration)(?: taken| elapsed| spent| used)?|(?:Overall|Execution|Running) time"
+    r"|(?:Finished|Completed|Done) in"
+)
 _PATTERNS = (
     LazyPattern(rf"['\"]?(?P<name>train_runtime)['\"]?\s*[:=]\s*['\"]?(?:{_CLOCK}|(?P<s>\d+(?:\.\d+)?))"),
     LazyPattern(
@@ -26,6 +32,10 @@ _PATTERNS = (
     ),
     # Of an epoch or an evaluation, more is on the line.
     LazyPattern(rf"^\[?(?P<name>{_TOTAL})\s*+(?:[:=]\s*+)?(?:{_CLOCK}|{_WORDS}|{_NUMBER}{_UNIT})[\s.\]!]*$"),
+    LazyPattern(
+        rf"^(?P<name>[Tt]otal (?:training )?time) ?\((?P<u>s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:(?:ou)?rs?)?)\)"
+        rf"\s*[:=]\s*{_NUMBER}\s*$"
+    ),
     # `After Train 1000 Iterations Needs Time: Time passes 22.1 seconds`
     LazyPattern(
         r"^(?P<name>After [A-Za-z ]{0,20}+\d[\d,]*+ (?:[Ii]terations|[Ss]teps|[Ee]pochs)\b[A-Za-z :=]{0,60}+)"
@@ -42,6 +52,15 @@ _PATTERNS = (
 WORDS = (
     "runtime",
     "raining time",
+    "raining Time",
+    " end",
+    "uration",
+    "n training",
+    "r training",
+    "y training",
+    "xecution",
+    "unning",
+    "verall",
     "raining took",
     "raining loop",
     " in ",

@@ -24,6 +24,7 @@ from stepscope.lines.asides import (
     rate_in,
 )
 from stepscope.lines.command import Asked, asked_for
+from stepscope.lines.match import LOOKED_THROUGH
 from stepscope.run.model import Asides, Ints, Run
 from stepscope.source.lines import LineSplitter
 
@@ -44,8 +45,9 @@ def with_asides(run: Run, kept: bytes) -> Run:
     if not 0 < len(kept) <= MOST_BYTES or not 0 < len(run) <= _MOST_ROWS:
         return run
     splitter = LineSplitter()
-    texts = [*splitter.feed(kept), *splitter.close()]
-    settings = _with_total(run, asked_for(texts), epochs_in(texts))
+    lines = [*splitter.feed(kept), *splitter.close()]
+    texts = [line[:LOOKED_THROUGH] for line in lines]
+    settings = _with_total(run, asked_for(lines), epochs_in(texts))
     return dataclasses.replace(run, asides=_asides(texts, run.steps.line), settings=settings)
 
 
@@ -56,19 +58,12 @@ def _with_total(run: Run, asked: Asked, epochs: int | None) -> Settings:
         return settings
     total, each, epochs = asked.steps, settings.count("steps_per_epoch"), asked.epochs or epochs
     if total is None and epochs:
-        total = epochs if _counts_epochs(run) else epochs * each if each else None
+        total = (
+            epochs if run.format.inferred is not None and run.format.counts_epochs else epochs * each if each else None
+        )
     if total is None or total < int(run.steps.step[-1]):
         return settings
     return settings.with_layer({"max_steps": total}, "log")
-
-
-def _counts_epochs(run: Run) -> bool:
-    """Whether the steps of an inferred format are epochs: the word is right before their number."""
-    fmt = run.format
-    if fmt.inferred is None:
-        return False
-    heads = [line.pattern.partition("(?P<step>") for line in fmt.lines if line.kind in {"step", "fact"}]
-    return any(found and "epoch" in before[-40:].lower() for before, found, _ in heads)
 
 
 def _left_around(texts: list[str], line: int) -> Left | None:

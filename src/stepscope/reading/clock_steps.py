@@ -26,6 +26,7 @@ _SUNDAY, _SPRING, _NIGHT = 6, {3, 4, 9, 10, 11}, {0, 1, 2}  # in the north and i
 _NEAR_NS = 60 * NS
 _LONGEST_NS = 30 * 24 * _HOUR_NS  # no two rows are this far apart
 _MOST_NS = 2 * 10**18  # sixty years: beyond, moments no longer fit
+_LATE = 0.1  # of what usually passes between two rows
 # Rows out of order this often were written by several processes: no clock was set.
 _OFTEN = 0.05
 _SEVERAL = 8
@@ -166,7 +167,9 @@ class _Search:
             has_sprung = self._may_have_sprung(row) and abs(jump - _HOUR_NS - usual) <= usual // 2 + _NEAR_NS
             return self._made(row, -_HOUR_NS, usual_ns=0, is_hour=True) if has_sprung else None
         size = usual - jump
-        if size <= 2 * self._stamps.resolution_ns or self._is_out_of_place(row, size):
+        # To be set back by just what passed since the last row is no clock's way: another process's line came late.
+        is_late = -jump < _LATE * usual and -jump < _NEAR_NS
+        if size <= 2 * self._stamps.resolution_ns or is_late or self._is_out_of_place(row, size):
             return None
         is_hour = not self._stamps.zoned and abs(jump + _HOUR_NS - usual) <= usual + _NEAR_NS
         return self._made(row, _HOUR_NS if is_hour else size, usual_ns=usual, is_hour=is_hour)

@@ -105,10 +105,12 @@ class EventStore:
         if len(self.excerpts) < _MAX_EXCERPTS:
             self.excerpts[line] = text[:_MAX_EXCERPT_CHARS]
 
-    def continue_last(self, kind: str, groups: Mapping[str, str | None], row: int) -> bool:
-        """Whether the line only goes on about the last event: further batches of it, or its result."""
-        if self._last != (kind, row) or not self._progress.is_open:
+    def continue_last(self, kind: str, groups: Mapping[str, str | None], row: int, loss: float | None) -> bool:
+        """Whether the line only goes on about the last event: further batches of it, its result, or its time alone."""
+        if self._last != (kind, row):
             return False
+        if not self._progress.is_open:
+            return self._add_half(groups, loss)
         if not groups.get("took_batch"):
             return took_ns(groups) is None
         took = self._progress.advance(groups)
@@ -116,6 +118,23 @@ class EventStore:
             return False
         self._numbers[len(self._numbers) - _NUMBERS + _DURATION] = took
         return True
+
+    def _add_half(self, groups: Mapping[str, str | None], loss: float | None) -> bool:
+        """Whether of two lines about one event one says what came out and the other, alone, how long it took."""
+        last = len(self._numbers) - _NUMBERS
+        took = took_ns(groups)
+        if groups.get("step") or groups.get("took_batch"):
+            return False
+        if took is not None and took >= 0 and loss is None and self._numbers[last + _DURATION] == NO_TIME:
+            self._numbers[last + _DURATION] = took
+            return True
+        if took is None and loss is not None and self._is_time_alone(last):
+            self._loss[-1] = loss
+            return True
+        return False
+
+    def _is_time_alone(self, last: int) -> bool:
+        return self._numbers[last] < 0 and self._numbers[last + _DURATION] != NO_TIME and math.isnan(self._loss[-1])
 
     def __len__(self) -> int:
         return len(self._kind)

@@ -248,7 +248,11 @@ def _frame(frame: tuple[int, int] | None, main: MainLane) -> Stamps:
         begins = joined(main.lanes[0].spans, ("evaluation", "checkpoint"))[:, 0]
         first = int(begins[(begins > first - _LATE_NS) & (begins < first)].min(initial=first))
     else:
-        first = min(int(own[0, 0]) for lane in main.lanes for own in lane.spans.values() if len(own))
+        # Collections while packages are imported are no part of it.
+        known = ("step", *WAITS, "evaluation", "checkpoint", "compile")
+        first = min(
+            int(lane.spans[kind][0, 0]) for lane in main.lanes for kind in known if len(lane.spans.get(kind, ()))
+        )
     return Stamps(first_ns=first, last_ns=last, dated=True, zoned=True, daily=False, resolution_ns=1)
 
 

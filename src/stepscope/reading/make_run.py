@@ -12,6 +12,7 @@ from stepscope.lines.format import Format
 from stepscope.reading.arrival_rows import is_by_arrival, leaves_out
 from stepscope.reading.clock_steps import SteadyClock
 from stepscope.reading.counted_lines import CountedLines
+from stepscope.reading.epoch_means import EpochMeans
 from stepscope.reading.file_track import FileTrack
 from stepscope.reading.mean_of_total import with_mean_of_total
 from stepscope.reading.other_lines import OtherLines
@@ -33,6 +34,7 @@ class Assembled(NamedTuple):
     notices_of_ranks: list[Notice]  # how other ranks ended
     counted: CountedLines = CountedLines()  # where lines without a number are counted
     batches: int | None = None  # steps of an epoch, where a line says
+    means: EpochMeans = EpochMeans()
 
 
 def make_run(
@@ -88,6 +90,8 @@ def make_run(
         clock_steps=clock.steps,
         mtime=mtime,
         tick_ns=0 if by_arrival or times_itself else rows.tick_ns(fmt, stamps),
+        times_rows=rows.times_rows,
+        means=assembled.means.of(steps.step),
         is_interval=per_interval,
         is_recorded=is_recorded,
         by_arrival=by_arrival,

@@ -57,7 +57,7 @@ def row_times(
     num = len(step)
     if covers == "cumulative":
         return _RunningClock(step, unpack(figure), first_step, epoch_steps).times(first_rows)
-    if covers == "stamp" and not len(t_ns) and num and _any(figure, lambda block: block != NO_TIME):
+    if covers == "stamp" and not _is_dated(t_ns) and num and _any(figure, lambda block: block != NO_TIME):
         covers = "window"  # a log without the moments that are its clock: what its lines print has to do
     if covers == "stamp" and not len(t_ns):
         return np.zeros(num, dtype=np.int64), np.broadcast_to(np.int64(0), num)
@@ -111,6 +111,11 @@ class _Own:
             self.values = self._make_usual()
         if self.values is not None:
             self.values[first : first + len(block)] = block
+
+
+def _is_dated(t_ns: Ints) -> bool:
+    """Whether rows have moments of their own: one alone, of another line near it, times nothing."""
+    return len(t_ns) > 0 and (len(t_ns) == 1 or bool(np.any((t_ns[1:] != NO_TIME) & (t_ns[:-1] != NO_TIME))))
 
 
 def _any(figure: Printed | Ints, which: Callable[[Ints], np.ndarray]) -> bool:
@@ -283,19 +288,24 @@ def _nearest_span(elapsed: int, whole: int, following: int, dur: Ints, span: Int
     return min(whole, max(resumed, round(elapsed / usual)))
 
 
-def tick_ns(covers: Covers, figure: DecimalColumn | Ints, resolution_ns: int | None) -> int:
+def tick_ns(covers: Covers, figure: DecimalColumn | Ints, resolution_ns: int | None, per: Ints | None = None) -> int:
     """The step in which the clock behind the rows counts; 0 where it is too fine to matter.
 
-    A figure that is only ever whole (or tenths or hundredths of) seconds comes from such a clock.
+    A figure that is only ever whole (or tenths or hundredths of) seconds comes from such a clock. `per` is how many
+    steps it is the time of, where it was divided by them.
     """
     if covers == "stamp":
         return resolution_ns if resolution_ns is not None and resolution_ns >= _FINE_NS else 0
     ticks, ticked = list(_TICKS_NS), False
     for at in range(0, len(figure), _BLOCK):
         known = figure[at : at + _BLOCK]
-        known = known[known != NO_TIME]
+        is_known = known != NO_TIME
+        steps = np.int64(1) if per is None else per[at : at + _BLOCK][is_known].astype(np.int64)
+        known = known[is_known] * steps
         ticked = ticked or bool(known.any())
-        ticks = [tick for tick in ticks if not (known % tick).any()]
+        # A quotient is a whole number of nanoseconds: times its divisor, it is off by no more than that.
+        off = np.int64(0) if per is None else steps
+        ticks = [tick for tick in ticks if not ((known + off) % tick > 2 * off).any()]
         if not ticks:
             return 0
     return ticks[0] if ticked else 0

@@ -300,7 +300,13 @@ class RowStore:
 
     def tick_ns(self, fmt: Format, stamps: Stamps | None) -> int:
         """The step in which the clock behind the rows counts."""
-        return tick_ns(fmt.clock.covers, self.figure, stamps.resolution_ns if stamps is not None else None)
+        per = self._per[:] if self.times_rows else None
+        return tick_ns(fmt.clock.covers, self.figure, stamps.resolution_ns if stamps is not None else None, per)
+
+    @property
+    def times_rows(self) -> bool:
+        """Whether every figure is the time of as many steps as its line says."""
+        return bool(self._per) and len(self._per) == len(self) and bool((self._per[:] > 0).all())
 
     def times_itself(self, fmt: Format, first_rows: Ints, t_ns: Ints) -> bool:
         """Whether what the lines print times them better than their timestamps do, which are this format's clock."""

@@ -32,6 +32,9 @@ NOT_A_TIME = -1
 _MULTIPLES = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
 _CERTAIN = 4  # times the doubt in a clock worked out from a rate
 _FINE_MINUTES = 10  # fewer whole minutes say less than what is known by then
+# Of fewer, only the line on which the figure falls: the whole minute is still left, or part of it where the minutes
+# that have passed were cut off too.
+_FEW_MINUTES, _JUST_FELL = 3, 0.75
 _REDRAWN_LINES = 2  # a bar that is drawn again this soon is the same one
 _PLACES = frozenset({"step", "epoch", "batch"})
 _SPACED = 2  # rows that show how far apart steps are
@@ -49,6 +52,7 @@ class StepLineReader:
         self._clock_epoch: int | None = None
         self._clock_base = self._clock_end = 0
         self._mean_by_left: int | None = None
+        self._minutes_left: float | None = None
         self._mean_clock: int | None = None  # the last running clock that a mean rate gave
         self._bar = 0, 0  # the epoch and the batch of the last bar, where bars are epochs
         self._bar_line = 0
@@ -157,9 +161,13 @@ class StepLineReader:
             return round(left_s * NS / (batches - batch))
         if minutes is None:
             return self._mean_by_left
+        # Cut off, not rounded: half a minute more on average, and more than that where the figure has just fallen.
+        fell = self._minutes_left == minutes + 1
+        self._minutes_left = minutes
         if minutes >= _FINE_MINUTES or (minutes > 0 and self._mean_by_left is None):
-            # Cut off, not rounded: half a minute more on average.
             self._mean_by_left = round((minutes + 0.5) * 60 * NS / (batches - batch))
+        elif fell and minutes >= _FEW_MINUTES:
+            self._mean_by_left = round((minutes + _JUST_FELL) * 60 * NS / (batches - batch))
         return self._mean_by_left
 
     def _rate_figure(self, groups: Groups) -> int | None:

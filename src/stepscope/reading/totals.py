@@ -80,6 +80,10 @@ class Totals:
         found = {name: whole(groups.get(name)) for name in ("total", "batches", "epochs")}
         if not any(found.values()):
             return
+        epoch = whole(groups.get("epoch"))
+        if epoch is not None and found["epochs"]:
+            # `29/29` after `0/29`: what is behind the stroke is the number of the last epoch, not how many there are.
+            found["epochs"] = max(found["epochs"], epoch - self._format.layout.first_epoch + 1)
         for name, value in found.items():
             if value:
                 self._stated[name] = StatedTotal(value, row, on_step)

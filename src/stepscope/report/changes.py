@@ -13,7 +13,7 @@ from stepscope.core.message import Decimal, Seconds, Share
 from stepscope.forecast.finish import WorkLeft
 from stepscope.i18n import Language
 from stepscope.report.gpu import verdict_lines
-from stepscope.report.markdown import escape
+from stepscope.report.markdown import prose
 from stepscope.report.wording.change import change_lines, change_scope, no_change_text, together_text
 from stepscope.report.wording.headline import normal_lines
 from stepscope.report.wording.summary import DEAD, summary_lines
@@ -51,20 +51,14 @@ def render_markdown(report: Report, outcome: WhatIf | None, language: Language) 
     lines = [f"## {title}", ""]
     for first, *rest in _blocks(report, outcome, language, code=_code):
         if rest:
-            lines += [_escaped(first), *(f"   - {_escaped(text)}" for text in rest)]
+            lines += [prose(first), *(f"   - {prose(text)}" for text in rest)]
         else:
-            lines += [f"- {_escaped(first)}"] if outcome is not None else ["", _escaped(first)]
+            lines += [f"- {prose(first)}"] if outcome is not None else ["", prose(first)]
     return "\n".join(lines) + "\n"
 
 
 def _code(text: str) -> str:
     return f"`{text.replace('`', chr(39))}`"
-
-
-def _escaped(text: str) -> str:
-    """Text with everything but its code escaped."""
-    parts = text.split("`")
-    return "".join(f"`{part}`" if index % 2 else escape(part) for index, part in enumerate(parts))
 
 
 def document(outcome: WhatIf) -> dict[str, Any]:
@@ -211,6 +205,7 @@ def _time_lines(report: Report, outcome: WhatIf, language: Language) -> list[str
     """The time left, or the time of a run like this one, and each class of work that changes."""
     before_s = outcome.after_s + outcome.saves_s
     if outcome.is_future:
+        assert outcome.after_high_s is not None  # a forecast has two ends
         line = language.text(
             "whatif-left",
             duration=Seconds(outcome.after_s),

@@ -108,7 +108,7 @@ def _tail(total: PhaseTotal, cells: PhaseCells, language: Language) -> tuple[str
     if total.is_unpriced:
         return cells.basis, ""
     is_wide = total.high_s - total.low_s >= 0.002 * max(total.seconds, 1e-9)
-    return cells.span if is_wide and language.is_range(total.low_s, total.high_s) else "", cells.basis
+    return cells.span if is_wide and language.is_range(total.low_s, total.high_s, total.seconds) else "", cells.basis
 
 
 def _left(text: str, width: int) -> str:

@@ -40,9 +40,9 @@ def _causes(page: _Page, report: FleetReport, language: Language) -> None:
     page.title(language.text("fleet-section-advice"))
     for cause in words.shown_causes(report)[:_MOST_CAUSES]:
         page.paragraph([words.labelled_remedy(cause, report, language)], hang=True)
-        rest = words.beyond(cause, report, language)
-        if rest:
-            page.paragraph([rest], indent=_INDENT * 2)
+        for rest in (words.beyond(cause, report, language), words.tradeoff(cause, report, language)):
+            if rest:
+                page.paragraph([rest], indent=_INDENT * 2)
         worst = cause.runs[0]
         at = words.with_unit(worst.amount, report, language)
         room = page.width - 4 - cell_len(language.text("fleet-most-in", run="", amount=at))

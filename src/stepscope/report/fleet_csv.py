@@ -19,9 +19,8 @@ def render(report: FleetReport) -> str:
     writer.writerow(_row("total", report.store, report.counts.timed, report.total, share=good, note="goodput"))
     writer.writerow(_row("lost", "", report.counts.timed, report.lost))
     if report.first is not None:
-        writer.writerow(
-            _row("first", report.first.name, "", Amount(0.0), saves=report.first.saves, note=report.first.kind)
-        )
+        row = _row("first", report.first.name, "", Amount(0.0), saves=report.first.saves, note=report.first.kind)
+        writer.writerow((*row[:3], "", *row[4:]))
     for cause in report.causes:
         writer.writerow(_row("cause", cause.code, cause.num_runs, cause.amount, share=cause.share, saves=cause.saves))
     for change in report.regressions:
@@ -60,7 +59,7 @@ def _row(
 
 
 def _hours(seconds: float | None) -> str:
-    return _number(None if seconds is None else seconds / 3600, 4)
+    return _number(None if seconds is None else seconds / 3600, 6)
 
 
 def _number(value: float | None, digits: int) -> str:

@@ -125,7 +125,7 @@ def _cause(one: Cause, report: FleetReport, language: Language, link: Callable[[
         "width": one.share / max(cause.share for cause in report.causes),
         "spread": language.text("fleet-cause-spread", count=one.num_runs, share=Share(one.share_by_runs)),
         "remedy": words.remedy(one, report, language),
-        "beyond": words.beyond(one, report, language),
+        "rest": list(filter(None, (words.beyond(one, report, language), words.tradeoff(one, report, language)))),
         "table": _table([head, *rows], title),
     }
 

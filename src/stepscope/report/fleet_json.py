@@ -12,6 +12,7 @@ from stepscope.fleet.answer import (
     Cause,
     Costly,
     Estimate,
+    Fix,
     FleetReport,
     Group,
     Host,
@@ -46,9 +47,8 @@ def document(report: FleetReport) -> dict[str, Any]:
         "total": _amount(report.total),
         "lost": _amount(report.lost),
         "paused": {"runs": report.num_paused, **_amount(report.paused)},
-        "first": None
-        if report.first is None
-        else {"kind": report.first.kind, "name": report.first.name, "saves": _amount(report.first.saves)},
+        "first": None if report.first is None else _fix(report.first),
+        "fixes": [_fix(one) for one in report.fixes],
         "goodput": None
         if good is None
         else {**_estimate(good.by_time), "by_runs": good.by_runs, "unexplained": good.unexplained},
@@ -78,6 +78,10 @@ def _estimate(one: Estimate) -> dict[str, float]:
 
 def _runs(runs: tuple[RunShare, ...]) -> list[dict[str, Any]]:
     return [{"uri": one.uri, "read_id": one.read_id, **_amount(one.amount)} for one in runs]
+
+
+def _fix(one: Fix) -> dict[str, Any]:
+    return {"kind": one.kind, "name": one.name, "saves": _amount(one.saves)}
 
 
 def _cause(one: Cause) -> dict[str, Any]:

@@ -6,14 +6,29 @@ import math
 
 from stepscope.core.message import Money, Seconds, Share
 from stepscope.core.redact import redact
-from stepscope.fleet.answer import Amount, Cause, Estimate, FleetReport, Group, Host, Regression, Running, Unread
+from stepscope.fleet.answer import (
+    Amount,
+    Cause,
+    Estimate,
+    Fix,
+    FleetReport,
+    Group,
+    Host,
+    Regression,
+    Running,
+    Unread,
+    added,
+)
 from stepscope.i18n import Language
 from stepscope.ledger.accounts import ORDER
 
 Row = tuple[str, ...]
-# What is both a smaller share than 0.1 % and less than 0.01 hours is not worth a row.
-_LEAST_SHARE, _LEAST_S = 0.0005, 18.0
+# What is both a smaller share than 0.1 % and less than 0.1 hours is not worth a row.
+_LEAST_SHARE, _LEAST_S = 0.0005, 360.0
 _WORTH_SAYING = 0.05  # of what a cause cost
+_MOST_NEXT = 2  # beside the first
+# What a run's death costs grows as checkpoints become fewer.
+_OF_DEATHS = frozenset({"lost_work", "died_after_checkpoint"})
 
 
 def hours(amount: Amount, language: Language) -> str:
@@ -81,12 +96,18 @@ def headline(report: FleetReport, language: Language) -> list[str]:
                 most=with_unit(worst.amount, report, language),
             )
         )
-    first = report.first
-    if first is not None:
-        key = f"fleet-remedy-{first.name}" if first.kind == "cause" else f"fleet-fix-{first.kind}"
-        what = language.text(key, name=redact(first.name, 40))
-        lines.append(language.text("fleet-first", what=what, amount=with_unit(first.saves, report, language)))
-    lines.append(language.text("fleet-rests-on", unexplained=Share(good.unexplained), runs=Share(good.by_runs)))
+    if report.fixes:
+        first, *others = report.fixes[: 1 + _MOST_NEXT]
+        amount = with_unit(first.saves, report, language)
+        lines.append(language.text("fleet-first", what=_what(first, language), amount=amount))
+        then = [f"{_what(one, language)} ({without_money(one.saves, language)})" for one in others]
+        if then:
+            lines[-1] += " " + language.text("fleet-then", what=language.joined(then))
+    runs = Share(good.by_runs)
+    if good.unexplained < _LEAST_SHARE:
+        lines.append(language.text("fleet-each-once", runs=runs))
+    else:
+        lines.append(language.text("fleet-rests-on", unexplained=Share(good.unexplained), runs=runs))
     if counts.counted < counts.timed:
         lines.append(language.text("fleet-counted", count=counts.counted, of=counts.timed))
     training = report.training
@@ -95,10 +116,16 @@ def headline(report: FleetReport, language: Language) -> list[str]:
     return lines
 
 
+def _what(fix: Fix, language: Language) -> str:
+    """What to do, in words that a sentence can go on with."""
+    key = f"fleet-remedy-{fix.name}" if fix.kind == "cause" else f"fleet-fix-{fix.kind}"
+    return language.text(key, name=redact(fix.name, 40))
+
+
 def _range(one: Estimate, language: Language) -> str:
     """The interval of a share in brackets; nothing where both ends are written alike."""
     low, high = language.percent(one.low), language.percent(one.high)
-    return "" if low == high else f" ({low} – {high})"
+    return "" if low == high else f" ({language.between(low, high)})"
 
 
 def cause_rows(report: FleetReport, language: Language) -> list[Row]:
@@ -131,6 +158,14 @@ def remedy(cause: Cause, report: FleetReport, language: Language) -> str:
     text = language.text("fleet-would-save", what=what, amount=with_unit(cause.saves, report, language))
     rules = ", ".join(f"{one.code} {one.setting}" for one in cause.remedies[:3])
     return f"{text} ({rules})" if rules else text
+
+
+def tradeoff(cause: Cause, report: FleetReport, language: Language) -> str | None:
+    """What fewer checkpoints would make greater; None of other causes, or where no run's death cost anything."""
+    lost = [one.amount for one in report.causes if one.code in _OF_DEATHS]
+    if cause.code != "checkpoint" or not lost:
+        return None
+    return language.text("fleet-tradeoff", amount=with_unit(added(lost), report, language))
 
 
 def labelled_remedy(cause: Cause, report: FleetReport, language: Language) -> str:

@@ -30,7 +30,7 @@ _WORDS = re.compile(r"([\s`|<>]+)")
 def render(report: Report, language: Language) -> str:
     """The whole report as a Markdown document."""
     run = report.run
-    title = f"# {run.format.title} · {escape(redact(', '.join(run.paths), 1000))} · {headline(report, language)}"
+    title = f"# {run.format.title} · {escape(redact(', '.join(run.paths), 1000))} · {prose(headline(report, language))}"
     return "\n\n".join([title, *sections(report, language, level=2)]) + "\n"
 
 
@@ -43,7 +43,7 @@ def sections(report: Report, language: Language, *, level: int) -> list[str]:
         blocks.append(alarm_list(report.alarms, language))
     normal = [*normal_lines(report, language), *speed_lines(report, language), *verdict_lines(report, language)]
     if normal:
-        blocks += [f"{mark} {language.text('section-normal')}", " ".join(normal)]
+        blocks += [f"{mark} {language.text('section-normal')}", prose(" ".join(normal))]
     if report.has_steps:
         blocks += [f"{mark} {language.text('section-slow')}", *_slow(report, language)]
     if report.has_times:
@@ -71,6 +71,12 @@ def escape(text: str) -> str:
     return "".join(f"`{word}`" if _LIVE.search(word) else _inert(word) for word in _WORDS.split(text))
 
 
+def prose(text: str) -> str:
+    """A sentence that may quote a log, with everything but its code escaped."""
+    parts = text.split("`")
+    return "".join(f"`{part}`" if index % 2 else escape(part) for index, part in enumerate(parts))
+
+
 def _inert(text: str) -> str:
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return _SPECIAL.sub(r"\\\1", text)
@@ -94,23 +100,23 @@ def _alarm(alarm: Alarm, language: Language) -> str:
 def _slow(report: Report, language: Language) -> list[str]:
     ledger = report.ledger
     if not ledger.slow:
-        return [no_slow_text(report, language)]
+        return [prose(no_slow_text(report, language))]
     head = [language.text(f"slow-column-{name}") for name in ("step", "took", "why")]
     rows = []
     shown = sorted(ledger.slow[:_SHOWN_SLOW], key=lambda slow: slow.row)
     for slow in shown:
-        parts = " + ".join(part_text(part, language) for part in slow.parts)
+        parts = " + ".join(prose(part_text(part, language)) for part in slow.parts)
         rows.append([language.number(slow.step), language.duration(slow.seconds), parts])
     blocks = [table(head, rows)]
     hidden = list(ledger.slow[_SHOWN_SLOW:])
     if hidden:
-        blocks.append(more_slow(hidden, language))
+        blocks.append(prose(more_slow(hidden, language)))
     quotes = [line for slow in shown[:4] for line in report.excerpts(slow)]
     if quotes:
         blocks += [language.text("note-slow-lines"), fence(quotes)]
     remarks = slow_remarks(report, language)
     if remarks:
-        blocks.append(" ".join(remark.replace(TIMESTAMP_COMMAND, f"`{TIMESTAMP_COMMAND}`") for remark in remarks))
+        blocks.append(prose(" ".join(remarks).replace(TIMESTAMP_COMMAND, f"`{TIMESTAMP_COMMAND}`")))
     return blocks
 
 
@@ -123,22 +129,23 @@ def _time(report: Report, language: Language) -> str:
 
 
 def _finish(report: Report, language: Language) -> list[str]:
-    lines = finish_lines(report, language)
+    lines = [prose(line) for line in finish_lines(report, language)]
     return [f"**{lines[0]}**", " ".join(lines[1:])] if len(lines) > 1 else [f"**{lines[0]}**"]
 
 
 def _change(report: Report, language: Language) -> str:
     changes = change_lines(report, language, code=_code)
     if not changes:
-        return no_change_text(report, language)
-    lines = [f"{number}. **{line}.** {why} {costs}" for number, (line, why, costs) in enumerate(changes, 1)]
-    return "\n".join(lines) + "\n\n" + change_scope(report, language)
+        return prose(no_change_text(report, language))
+    own = [[prose(text) for text in change] for change in changes]
+    lines = [f"{number}. **{line}.** {why} {costs}" for number, (line, why, costs) in enumerate(own, 1)]
+    return "\n".join(lines) + "\n\n" + prose(change_scope(report, language))
 
 
 def _read(report: Report, language: Language) -> str:
     settings = settings_line(report, language, code=_code)
     agreement = agreement_line(report, language)
-    texts = [escape(unread_text(report, language)), escape(agreement) if agreement else None, settings]
+    texts = [escape(unread_text(report, language)), escape(agreement) if agreement else None, prose(settings or "")]
     return " ".join(text for text in texts if text)
 
 

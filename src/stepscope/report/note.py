@@ -62,7 +62,10 @@ def eta_body(report: Report, language: Language) -> str:
     end = report.forecast
     doubt = markdown.doubt_blocks(report, language, level=3)
     if isinstance(end, NoForecast) or end.is_finished:
-        return "\n\n".join([*doubt, *finish_lines(report, language), *_inferred(report, language)]) + "\n"
+        return (
+            "\n\n".join([*doubt, *map(markdown.prose, finish_lines(report, language)), *_inferred(report, language)])
+            + "\n"
+        )
     blocks = [*doubt, f"### {language.text('section-progress')}", _bullets(_progress(report, end, language))]
     blocks += [f"### {language.text('section-evaluations')}", _bullets(_evaluations(report, end, language))]
     blocks += [f"### {language.text('section-estimate')}", _bullets(_estimate(report, end, language))]
@@ -143,10 +146,10 @@ def _estimate(report: Report, end: Forecast, language: Language) -> list[str]:
     lines.append(f"**{language.text('note-total', duration=Seconds(end.remaining_s))}**")
     span = language.span(end.low_s, end.high_s)
     lines.append(language.text("note-interval", span=span, confidence=Share(end.confidence)))
-    lines += [language.say(message) for message in end.assumptions]
+    lines += [markdown.prose(language.say(message)) for message in end.assumptions]
     details = hardware_details(report, language)
     if details:
-        lines.append(language.text("note-hardware-assumed", details=details))
+        lines.append(markdown.prose(language.text("note-hardware-assumed", details=details)))
     return lines
 
 

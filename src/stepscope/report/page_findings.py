@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from stepscope.analysis.findings import CostFinding
 from stepscope.analysis.report import Report
+from stepscope.core.message import Seconds, Share
 from stepscope.i18n import Language
 from stepscope.ledger.accounts import ORDER
+from stepscope.ledger.phases import PhaseTotal
 from stepscope.report import templating
 from stepscope.report.log_lines import line_links
 from stepscope.report.wording.change import change_lines, change_scope, change_texts, no_change_text
 from stepscope.report.wording.money import with_money
-from stepscope.report.wording.summary import DEAD, alarms_apart, summary_lines
+from stepscope.report.wording.summary import DEAD, alarms_apart, outside_of_log, summary_lines
 
 if TYPE_CHECKING:
     from stepscope.advice._base import Advice
@@ -31,6 +33,11 @@ def findings(report: Report, language: Language, drawn: dict[str, Any]) -> str:
         own = [one for one in open_ones if _answers(one[0], found)]
         open_ones = [one for one in open_ones if one not in own]
         cards.append(_card(report, found, [change for _, change in own], language, drawn["stops"]))
+    outside = outside_of_log(report)
+    if outside is not None:
+        cards.insert(
+            sum(found.seconds >= outside.seconds for found in report.findings), _outside_card(outside, language)
+        )
     # Those that nothing answers, beyond the costliest few, are said in a line.
     rest = [card for place, card in enumerate(cards) if place >= _MOST_CARDS and not card["changes"]]
     others = [change for _, change in open_ones]
@@ -72,6 +79,23 @@ def _card(
         "view": _view(report, found),
         "places": places[:_MOST_PLACES],
         "more_places": len(places) > _MOST_PLACES,
+    }
+
+
+def _outside_card(outside: PhaseTotal, language: Language) -> dict[str, Any]:
+    """What the log does not account for: nothing answers it, and no place of the timeline shows it."""
+    text = language.text("finding-unlogged", seconds=Seconds(outside.seconds), share=Share(outside.share))
+    return {
+        "code": "unlogged",
+        "phase": "unlogged",
+        "seconds": language.duration(outside.seconds),
+        "share": language.percent(outside.share),
+        "width": outside.share,
+        "text": text,
+        "changes": [],
+        "view": None,
+        "places": [],
+        "more_places": False,
     }
 
 

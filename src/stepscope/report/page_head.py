@@ -15,7 +15,7 @@ from stepscope.advice._base import paste
 from stepscope.analysis.out_of_memory import smaller_batch
 from stepscope.analysis.report import Report
 from stepscope.columns.statistics import distinct, median
-from stepscope.core.message import Range, Seconds, Share
+from stepscope.core.message import About, Range, Seconds, Share
 from stepscope.core.redact import redact
 from stepscope.core.units import NS
 from stepscope.forecast.finish import Forecast, NoForecast
@@ -25,7 +25,7 @@ from stepscope.report.log_lines import line_links, log_lines
 from stepscope.report.wording.finish import finish_lines
 from stepscope.report.wording.headline import shows_ticks
 from stepscope.report.wording.sentence import capital
-from stepscope.report.wording.summary import DEAD, alarms_apart, summary_lines
+from stepscope.report.wording.summary import DEAD, alarms_apart, says_line, summary_lines
 
 _TONES = {"running": "good", "finished": "good", "stopped": "warn", "unknown": ""}
 _OTHER_FORMATS = ("markdown", "trace", "csv", "svg", "png")
@@ -108,7 +108,7 @@ def alarms(report: Report, language: Language) -> str:
         {
             "severity": alarm.severity,
             "text": capital(language.say(alarm.message)),
-            "line": alarm.line,
+            "line": None if says_line(alarm) else alarm.line,
             "is_kept": alarm.line in kept,
         }
         for alarm in alarms_apart(report)
@@ -149,12 +149,16 @@ def _end_card(report: Report, language: Language) -> Card:
     if finish is None:
         key = "page-card-left" if state == "running" else "page-card-left-if"
         return Card("end", language.text(key), language.duration(end.remaining_s), lines[1] + assumed, tone=tone)
-    left = language.text("summary-left", left=Seconds(end.remaining_s), range=Range(end.low_s, end.high_s)) + assumed
+    about = About(end.remaining_s, end.low_s, end.high_s)
+    left = language.text("summary-left", left=about, range=Range(end.low_s, end.high_s)) + assumed
     return Card("end", language.text("page-card-done"), language.clock(finish, report.moment), left, tone=tone)
 
 
 def _no_end_card(report: Report, end: NoForecast, language: Language) -> Card:
     """What is left by figures that are no forecast, else what has passed and why there is no more."""
+    if report.state.value == "stopped" and report.has_times:
+        wall = language.duration(report.ledger.wall_s)
+        return Card("end", language.text("page-card-took"), wall, _ended_note(report, language))
     if end.rough is not None:
         name, value = language.text("page-card-left"), language.duration(end.rough.seconds)
         return Card("end", name, value, summary_lines(report, language)[1])
@@ -179,7 +183,7 @@ def _progress_card(report: Report, language: Language) -> Card:
     wall = language.text("page-elapsed", duration=Seconds(report.ledger.wall_s)) if is_running else ""
     if total is None or report.run.settings["max_steps"].origin == "default":
         note = " · ".join(filter(None, [wall, language.text("page-no-total")]))
-        return Card("progress", name, value, note, language.text("page-iterations"))
+        return Card("progress", name, value, note, language.text("page-iterations", count=step))
     share = min(1.0, step / total)
     note = " · ".join(filter(None, [language.percent(share), wall]))
     return Card("progress", name, value, note, f"/ {language.number(total)}", share=share)
@@ -189,8 +193,9 @@ def _speed_card(report: Report, language: Language) -> Card:
     step = report.ledger.step
     assert step is not None
     notes = []
-    if language.is_range(step.low_s, step.high_s) and not shows_ticks(report):
-        notes.append(language.text("page-speed-range", share=Share(0.9), span=language.span(step.low_s, step.high_s)))
+    if language.is_range(step.low_s, step.high_s, step.typical_s) and not shows_ticks(report):
+        span = language.span(step.low_s, step.high_s, step.typical_s)
+        notes.append(language.text("page-speed-range", share=Share(0.9), span=span))
     if report.tokens_per_s:
         notes.append(language.text("page-speed-tokens", tokens=_short(report.tokens_per_s, language)))
     name, value = language.text("page-card-speed"), language.duration(step.typical_s)

@@ -84,7 +84,7 @@ def rows(report: PlanReport, language: Language) -> list[tuple[str, list[str]]]:
         ("plan-row-largest", [language.number(plan.largest) for plan in plans]),
         ("plan-row-step", [language.duration(plan.asked.step.seconds) for plan in plans]),
         ("plan-row-band", [language.span(*plan.asked.step.span()) for plan in plans]),
-        ("plan-row-tokens", [language.number(plan.tokens_per_s) for plan in plans]),
+        ("plan-row-tokens", [language.number(float(f"{plan.tokens_per_s:.3g}")) for plan in plans]),
         ("plan-row-utilisation", [language.percent(plan.utilisation) for plan in plans]),
         ("plan-row-evaluation", [language.duration(plan.asked.evaluation_s) for plan in plans]),
         ("plan-row-checkpoint", [language.duration(plan.asked.checkpoint_s) for plan in plans]),

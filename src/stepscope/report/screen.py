@@ -19,14 +19,14 @@ from stepscope.forecast.finish import NoForecast
 from stepscope.i18n import Language
 from stepscope.report.drawing import ALARM_STYLE, glued, head, ledger_rows, paper, written
 from stepscope.report.inferred import inferred_in_short
-from stepscope.report.wording.change import change_texts
+from stepscope.report.wording.change import change_texts, savings_text
 from stepscope.report.wording.finish import no_finish_text
-from stepscope.report.wording.headline import normal_lines, unread_text
+from stepscope.report.wording.headline import UNREAD, normal_lines, unread_text
 from stepscope.report.wording.money import with_money
 from stepscope.report.wording.reading import eta_doubt
 from stepscope.report.wording.sentence import capital, ended
 from stepscope.report.wording.slow import group_cells, slow_heading
-from stepscope.report.wording.summary import DEAD, other_alarms, summary_lines, without_folders
+from stepscope.report.wording.summary import DEAD, leading_cost, other_alarms, summary_lines, without_folders
 from stepscope.report.wording.trend import short_speed_lines
 
 HEIGHT = 24
@@ -34,13 +34,14 @@ _MOST_GROUPS = 4
 _MOST_CHANGES = 3
 _MOST_ALARMS = 3
 _MOST_LINES = 2
+_MOST_LINES_OF_TOP = 3  # of each of the first three, which are the answer
 _MOST_LINES_OF_COMMAND = 4  # a command that is cut cannot be pasted
 _MUCH_UNREAD = 0.1  # of the lines
 _LEAST_SHARE = 0.0005  # of the time
 
 
 # Why there is no forecast, where the line about the time says it.
-_SAID_ABOVE = frozenset({"reason-no-total", "reason-no-times", "reason-times-doubt"})
+_SAID_ABOVE = frozenset({"reason-no-total", "reason-no-times", "reason-times-doubt"}) | UNREAD
 _ENDS = frozenset({"crash", "oom", "hang", "killed", "interrupted"})
 _UNSEEN = frozenset({"after_best", "slower", "lost_work"})  # findings that no row of the ledger shows
 
@@ -103,11 +104,12 @@ class _Screen:
     def top(self) -> list[Text]:
         """The doubt in one line, where there is one, and the answer in three."""
         doubt = eta_doubt(self.report, self.language)
-        found = self._wrapped(capital(doubt), "bold red") if doubt is not None else []
+        most = _MOST_LINES_OF_TOP
+        found = self._wrapped(capital(doubt), "bold red", most=most) if doubt is not None else []
         first, *others = head(self.report, self.language, self.width)
         found.append(first)
         for text in others:
-            found += self._wrapped(text.plain, str(text.style))
+            found += self._wrapped(text.plain, str(text.style), most=most)
         return found
 
     def blocks(self) -> list[_Block]:
@@ -120,14 +122,18 @@ class _Screen:
         return [*found, self._change(), self._notes()]
 
     def _wrapped(self, text: str, style: str = "", *, indent: str = "", most: int = _MOST_LINES) -> list[Text]:
-        """`text` in lines of the screen's width; of more than `most`, the last one ends with an ellipsis."""
+        """`text` in lines of the screen's width, all as far in as `indent`, which begins the first of them.
+
+        Of more than `most`, the last one ends with an ellipsis.
+        """
         room = self.width - cell_len(indent)
         lines = list(Text(glued(text), style=style).wrap(paper(room, color=False), room))
         if len(lines) > most:
             last = Text(" ".join(line.plain.rstrip() for line in lines[most - 1 :]), style=style)
             last.truncate(room, overflow="ellipsis")
             lines = [*lines[: most - 1], last]
-        return [Text(indent) + line for line in lines]
+        blank = " " * cell_len(indent)
+        return [Text(blank if place else indent) + line for place, line in enumerate(lines)]
 
     def _heading(self, key: str) -> Text:
         return Text(self.language.text(key), style="bold")
@@ -193,11 +199,16 @@ class _Screen:
 
     def _change(self) -> _Block:
         changes = change_texts(self.report, self.language, most=_MOST_CHANGES)
-        items = [self._wrapped(f"{number}. {change}", indent="  ") for number, change in enumerate(changes, 1)]
-        is_over = self.report.state.value in DEAD | {"finished"}
-        return _Block(
-            heading=self._heading("section-change-next" if is_over else "section-change"), items=items, weight=4
-        )
+        items = [self._wrapped(change, indent=f"  {number}. ") for number, change in enumerate(changes, 1)]
+        heading = self._heading("section-change-next" if self._is_for_next_time() else "section-change")
+        if items:
+            heading.append(f" ({savings_text(self.report, self.language)})", "dim")
+        return _Block(heading=heading, items=items, weight=4)
+
+    def _is_for_next_time(self) -> bool:
+        """Whether this run is over, and what a change saves would be saved by the next one."""
+        state = self.report.state.value
+        return state == "finished" or (state in DEAD and not self.report.situation.is_future)
 
     def _notes(self) -> _Block:
         """What else is worth a line: costs that no phase shows, a changing speed, the normal iteration."""
@@ -206,7 +217,8 @@ class _Screen:
         hidden = {"slower"} if "slowdown" in shown else set()
         if sum(alarm.code == "restarted" for alarm in report.alarms) == 1 and "restarted" in shown:
             hidden |= {"lost_work"}
-        unseen = [one for one in report.findings[1:] if one.code in _UNSEEN - hidden]
+        led = leading_cost(report)
+        unseen = [one for one in report.findings if one is not led and one.code in _UNSEEN - hidden]
         texts = [language.say(with_money(report, one.message, one.seconds)) for one in unseen]
         said = summary_lines(report, language)[-1]  # two speeds may be what is said first
         speeds = [text.removeprefix(said).strip() for text in short_speed_lines(report, language)]

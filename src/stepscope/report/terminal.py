@@ -20,6 +20,7 @@ from stepscope.report.wording.headline import normal_lines, settings_line, unrea
 from stepscope.report.wording.money import with_money
 from stepscope.report.wording.reading import agreement_line, doubt_lines
 from stepscope.report.wording.slow import more_slow, part_text, slow_remarks
+from stepscope.report.wording.summary import says_line
 from stepscope.report.wording.trend import no_slow_text, speed_lines
 
 _SHOWN_SLOW = 6
@@ -97,7 +98,8 @@ class _Drawing:
         self._section("section-alarms")
         for alarm in self.report.alarms:
             style = ALARM_STYLE[alarm.severity]
-            where = f" [{self.language.text('alarm-line', line=alarm.line)}]" if alarm.line else ""
+            has_own = alarm.line and not says_line(alarm)
+            where = f" [{self.language.text('alarm-line', line=alarm.line or 0)}]" if has_own else ""
             self._say(f"! {self.language.say(alarm.message)}{where}", style)
 
     def _time(self) -> None:

@@ -173,7 +173,9 @@ def _blocks(story: Story, language: Language) -> list[str | tuple[str, list[str]
     steps = report.run.steps
     if row is None:
         near = [_neighbour(report, own, language) for own in story.nearest]
-        return [(language.text("why-unprinted", step=story.step), near)]
+        step = report.ledger.step
+        about = [] if step is None else [language.text("why-unprinted-normal", level=Seconds(step.typical_s))]
+        return [(language.text("why-unprinted", step=story.step), near), *about]
     blocks: list[str | tuple[str, list[str]]] = []
     if int(steps.step[row]) != story.step:
         blocks.append(language.text("why-inside", step=story.step, line_step=int(steps.step[row])))
@@ -216,7 +218,7 @@ def _normal(story: Story, language: Language) -> str:
     is_raised = story.row in story.report.ledger.periods.raised
     if is_raised or step is None or not step.num_rows:
         return language.text("why-raised")
-    return language.text("why-normal", span=language.span(step.low_s, step.high_s))
+    return language.text("why-normal", span=language.span(step.low_s, step.high_s, step.typical_s))
 
 
 def _why(story: Story, slow: SlowStep, language: Language) -> list[str | tuple[str, list[str]]]:
@@ -300,4 +302,6 @@ def _neighbours(story: Story) -> list[int]:
 def _neighbour(report: Report, row: int, language: Language) -> str:
     steps = report.run.steps
     duration = Seconds(float(steps.dur_ns[row] / 1e9))
-    return language.text("why-neighbour", step=int(steps.step[row]), duration=duration)
+    text = language.text("why-neighbour", step=int(steps.step[row]), duration=duration)
+    cause = next((slow.cause for slow in report.ledger.slow if slow.row == row), None)
+    return text if cause is None else f"{text} ({language.text(f'cause-{cause}')})"

@@ -9,7 +9,7 @@ import textwrap
 GLUE = "\ue000"
 _INSIDE = re.compile(
     r"(?<=\d) (?=(?:µs|ms|s|min|h|d|j|%|GiB|MiB|Gio|Mio|W|°C)(?!\w))"
-    r"|(?<=≤) (?=\d)|(?<=\d:) (?=\d)|(?<=\d\u00a0:) (?=\d)"
+    r"|(?<=--max-steps) (?=N\b)|(?<=≤) (?=\d)|(?<=\d:) (?=\d)|(?<=\d\u00a0:) (?=\d)"
     r"|(?<=\d min) (?=\d+ s\b)|(?<=\d h) (?=\d+ min\b)|(?<=\d [dj]) (?=\d+ h\b)"
 )
 

@@ -26,6 +26,8 @@ _ROUGH = 0.02
 _RARE = 25
 _LEAST_FITS = 3
 _IS_KILLED = re.compile(rf"(?:^|\d\]?)(?:{'|'.join(map(re.escape, KILLED))})\s*$")
+# Printed once, when a training is over, also where fewer steps were taken than a header planned.
+_IS_OF_TRAINING = re.compile(r"train_runtime|(?i:total\b.*\btraining)")
 _DIGITS = re.compile(r"\d+(?:\.\d+)?")
 # Signals by which people and schedulers ask a program to end, and by which it is ended without being asked.
 _ASKED, _KILLED = {2, 3, 15}, {9}
@@ -199,7 +201,7 @@ def _closing_words(run: Run) -> _Words | None:
         if not _has_ended_nothing(run, notice):
             return _Words(notice.line, notice.text)
     for runtime in run.runtimes:
-        if short and runtime.name != "train_runtime":
+        if short and not _IS_OF_TRAINING.match(runtime.name):
             continue
         if run.asides.left_s:
             return None  # the trainer itself says that there is more to come

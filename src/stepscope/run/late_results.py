@@ -42,7 +42,8 @@ class _Excess(NamedTuple):
 def with_late_results(run: Run, stops: Sequence[Stop]) -> Sequence[Stop]:
     """The stops, those whose line came late at the row that holds their seconds."""
     own = [stop for stop in stops if stop.evaluated and stop.evaluation_inside and stop.printed]
-    if not own or len(run) < _LEAST_ROWS:
+    # What comes through a pipe of ours comes when it is printed.
+    if run.is_recorded or not own or len(run) < _LEAST_ROWS:
         return stops
     excess = _excess(run, stops)
     if excess is None:

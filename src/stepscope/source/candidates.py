@@ -25,6 +25,7 @@ _ROTATED = re.compile(r"\.\d{1,4}$")
 _COUNTED = re.compile(
     r"(?i)(?<![a-z])(rank|local_rank|worker|proc|process|attempt|part|restart|resume|retry|segment)([-_.]?)\d{1,5}"
 )
+_UNTIDY = re.compile(r"//|/\.?(?:/|$)")
 _NUMBER_FOLDER = re.compile(r"(?<=/)\d{1,5}(?=/)")
 # Of everything that the worker versions make of a file: rows of another version are not the same answer.
 _VERSION = f"{__version__}/3"
@@ -86,8 +87,8 @@ def _candidate(folder: str, files: tuple[Listed, ...], kind: Kind) -> Candidate:
 
 def _pattern(name: str) -> str:
     """A name without what tells ranks and parts of one run apart; unique where nothing does."""
-    path = PurePosixPath(name)
-    name = _ROTATED.sub("", _COMPRESSED.sub("", str(path)))
+    name = str(PurePosixPath(name)) if _UNTIDY.search(name) else name
+    name = _ROTATED.sub("", _COMPRESSED.sub("", name))
     return _NUMBER_FOLDER.sub("#", _COUNTED.sub(r"\1\2#", name))
 
 

@@ -124,8 +124,9 @@ def main_lanes(lanes: Sequence[Lane]) -> tuple[Lane, ...]:
     """
     trained = [lane for lane in lanes if lane.num_steps]
     if not trained:
-        rank = min((lane.rank for lane in lanes), default=0)
-        return tuple(lane for lane in lanes if lane.rank == rank)
+        seen = [lane for lane in lanes if _STOPS & lane.spans.keys()] or lanes
+        rank = min((lane.rank for lane in seen), default=0)
+        return tuple(lane for lane in seen if lane.rank == rank)
     rank = min(lane.rank for lane in trained)
     kept: list[Lane] = []
     for lane in sorted((lane for lane in trained if lane.rank == rank), key=lambda lane: -lane.num_steps):

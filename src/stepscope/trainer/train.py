@@ -4,63 +4,37 @@ It is nanoGPT's, iteration for iteration and line for line: evaluate (and save) 
 over micro-batches, clip, step, print. What is different is in the comments. One process trains alone; under `torchrun`
 each process has a share of the micro-batches and DDP averages the gradients.
 
-`Trainer` makes everything before the first step, in nanoGPT's order, because its lines and its random numbers come in
-that order; what a step must not pay for is done there: graphs are compiled, memory is touched, the writer of
-checkpoints is started. Then it runs the loop. `Evaluator`, at the end, asks how good the network is.
+`Trainer` begins with a state (`state.py`) and makes ready what a step must not pay for: graphs are compiled, memory is
+touched, the writer of checkpoints is started. Then it runs the loop. `Evaluator`, at the end, asks how good the network
+is.
 """
 
 from __future__ import annotations
 
 import contextlib
 import gc
-import math
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 
 from stepscope.trainer import accounts as phases
-from stepscope.trainer import checkpoint
 from stepscope.trainer.accounts import Accounts
-from stepscope.trainer.checkpoint import Checkpointer, Progress, State
-from stepscope.trainer.config import (
-    TrainConfig,
-    TrainerError,
-    learning_rate_at,
-    muon_momentum_at,
-    muon_rate_at,
-    told_as,
-)
-from stepscope.trainer.data import GPT2_VOCABULARY, Batches, Split
-from stepscope.trainer.extras.blocking import BlockingCheckpointer
+from stepscope.trainer.config import TrainConfig, learning_rate_at, muon_momentum_at, muon_rate_at
+from stepscope.trainer.data import Split, Windows
 from stepscope.trainer.extras.clock import make_phases
-from stepscope.trainer.extras.corpora import find_folder
-from stepscope.trainer.extras.device import (
-    Autocast,
-    World,
-    for_this_machine,
-    join_world,
-    make_autocast,
-    without_gradients,
-)
-from stepscope.trainer.extras.memory import fitting_batch, make_peak, rehearse, state_staging
-from stepscope.trainer.extras.meta import read_meta
+from stepscope.trainer.extras.device import Autocast, World, join_world, make_autocast, without_gradients
+from stepscope.trainer.extras.memory import compiled, evaluation_batch
 from stepscope.trainer.extras.process import frozen_garbage, stop_signals
 from stepscope.trainer.extras.run_log import RunLog, Say, Show, silent
 from stepscope.trainer.extras.spread import shared_model, whole
-from stepscope.trainer.extras.staged import StagedCheckpointer
 from stepscope.trainer.extras.text import Sample, sample_of
-from stepscope.trainer.extras.weights import load_gpt2, load_model
-from stepscope.trainer.extras.writer import NAME, Written
-from stepscope.trainer.model import GPT, SHAPE, ModelArgs, make_optimizers
+from stepscope.trainer.extras.writer import Written
+from stepscope.trainer.state import begin, make_checkpointer
 
 _COLLECT_EVERY = 1000  # steps without an evaluation after which garbage is collected all the same
-# With paired batches this part of nanoGPT's number gives differences at least twice as precise (see `Evaluator`).
-FIXED_SHARE = 0.25
 
 
 class Outcome(NamedTuple):
@@ -112,41 +86,16 @@ class Trainer:
 
     def __init__(self, config: TrainConfig, world: World, log: RunLog) -> None:
         self.world, self.log, self.accounts = world, log, log.accounts
-        config, saved = self._settle(config)
-        folder = world.first_goes_first(partial(find_folder, config))  # which makes the embedded corpus
-        self.meta = read_meta(folder)
-        if self.meta is not None:
-            log.print(f"found vocab_size = {self.meta.vocab_size} (inside {folder / 'meta.pkl'})")
-        self.raw_model = self._make_model(config, saved)
-        args = self.raw_model.args
-        # A checkpoint's recipe counts: its optimizers are those that it has the state of.
-        self.config = config = replace(config, recipe=args.recipe)
-        splits = {
-            name: Split(folder / f"{name}.bin", block_size=args.block_size, vocab_size=args.vocab_size)
-            for name in ("train", "val")
-        }
-        self.batches = Batches(splits["train"], config, world)
-        # An evaluation alone needs no optimizer, whose state is twice the weights.
-        self.optimizers = [] if config.eval_only else make_optimizers(self.raw_model, config)
-        self._describe_optimizers()
-        self.scaler = torch.amp.GradScaler(world.device.type, enabled=config.dtype == "float16")
-        self.progress = Progress(loss_sum=torch.zeros((), device=world.device))
-        self.state = State(config, world, self.raw_model, self.optimizers, self.batches, self.scaler, self.progress)
-        self._resumed_batch = None
-        if saved is not None:
-            with told_as("train-bad-checkpoint", saved.get("slices", _place(config))):
-                self._resumed_batch = self.state.restore(saved, log.say)
-            log.iteration = self.progress.iteration
+        self.state, splits, self.meta, self._resumed_batch = begin(config, world, log)
+        self.config, _, self.raw_model, self.optimizers, self.batches, self.scaler, self.progress = self.state
+        config, args = self.config, self.raw_model.args
         self.autocast = make_autocast(config, world.device)
         self.evaluator = Evaluator(config, splits, world, autocast=self.autocast, accounts=log.accounts)
         if config.eval == "fixed":
             # Far fewer than nanoGPT's: a reader of the log needs them to know what an evaluation should take.
             log.print("Overriding: eval = fixed")
             log.print(f"Overriding: eval_passes = {self.evaluator.passes:g}")
-            if world.device.type == "cuda" and world.size == 1 and not config.compile:
-                # Compiled, another batch size would be another graph; several processes must have one between them.
-                peak = make_peak(self.raw_model, config, world.device, self.autocast)
-                self.evaluator.batch_size = fitting_batch(config.batch_size, peak)
+            self.evaluator.batch_size = evaluation_batch(self.raw_model, config, world, self.autocast)
         self.accounts.lap(phases.STARTUP)
         # The network in three forms: as it was built, compiled (evaluates), and shared by all processes (trains).
         self.model = self._compile() if config.compile else self.raw_model
@@ -157,7 +106,7 @@ class Trainer:
         self._saved_at = time.monotonic()
         self._wants_save = False  # before the next step, because `--save_minutes` have passed
         self._grad_norm: Any = None  # of the last step, before it was clipped; stays on the device
-        self.checkpointer = self._make_checkpointer()
+        self.checkpointer = make_checkpointer(self.state, log)
         facts = {
             "parameters": self.raw_model.num_parameters(),
             "vocab_size": args.vocab_size,
@@ -171,108 +120,13 @@ class Trainer:
                 self.checkpointer.close()
             raise
 
-    # -- before the first step ------------------------------------------------------------------------------------
-
-    def _settle(self, config: TrainConfig) -> tuple[TrainConfig, dict[str, Any] | None]:
-        """What the settings leave open, decided by the machine or by the checkpoint that a resumed run starts from."""
-        world = self.world
-        if config.gradient_accumulation_steps % world.size:
-            place = f"gradient_accumulation_steps = {config.gradient_accumulation_steps}"
-            raise TrainerError("train-accumulation", place=place, processes=world.size)
-        tokens = config.gradient_accumulation_steps * config.batch_size * config.block_size
-        self.log.print(f"tokens per iteration will be: {tokens:,}", every_rank=True)
-        if config.shard and world.size == 1:
-            self.log.say("train-shard-alone")
-            config = replace(config, shard=False)
-        # One seed per process: the weights are rank 0's, dropout is each one's own. Slices must be of one network.
-        torch.manual_seed(config.seed if config.shard else config.seed + world.rank)
-        saved = None
-        if config.init_from == "resume":
-            saved = checkpoint.load(
-                Path(config.out_dir), say=self.log.say, in_slices=config.shard, with_optimizers=not config.eval_only
-            )
-            with told_as("train-bad-checkpoint", _place(config)):
-                config = replace(config, threads=config.threads or int(saved.get("config", {}).get("threads", 0)))
-        return for_this_machine(config, world.device, self.log.say), saved
-
-    def _make_model(self, config: TrainConfig, saved: dict[str, Any] | None) -> GPT:
-        """The network, new or loaded, on its device."""
-        own_vocabulary = None if self.meta is None else self.meta.vocab_size
-        if saved is not None:
-            self.log.print(f"Resuming training from {config.out_dir}")
-            model = load_model(saved, place=_place(config), dropout=config.dropout)
-            self._say_what_the_checkpoint_overrides(model.args, config)
-        elif config.init_from == "scratch":
-            self.log.print("Initializing a new model from scratch")
-            if own_vocabulary is None:
-                self.log.print("defaulting to vocab_size of GPT-2 to 50304 (50257 rounded up for efficiency)")
-            model = GPT(ModelArgs.of(config, own_vocabulary or GPT2_VOCABULARY, dropout=config.dropout))
-        else:
-            self.log.print(f"Initializing from OpenAI GPT-2 weights: {config.init_from}")
-            model = load_gpt2(config.init_from, config.gpt2_folder, config.dropout)
-        args = model.args
-        if own_vocabulary is not None and own_vocabulary > args.vocab_size:
-            where = config.dataset
-            raise TrainerError("train-vocabulary", place=where, token=own_vocabulary - 1, vocab_size=args.vocab_size)
-        if config.block_size > args.block_size:
-            where = f"block_size = {config.block_size}"
-            raise TrainerError("train-block-size", place=where, block_size=args.block_size)
-        if config.block_size < args.block_size:
-            model.crop(config.block_size)
-        self.log.print(f"number of parameters: {model.num_parameters() / 1e6:.2f}M")
-        if not config.shard:
-            return model.to(self.world.device)
-        from stepscope.trainer.extras.sharded import split
-
-        split(model, self.world.device)
-        torch.manual_seed(config.seed + self.world.rank)
-        return model
-
-    def _say_what_the_checkpoint_overrides(self, args: ModelArgs, config: TrainConfig) -> None:
-        """Its shape and recipe count; a shorter context is a wish that can be met."""
-        for name in (*SHAPE, "recipe"):
-            now, asked = getattr(args, name), getattr(config, name)
-            # The recipe has no flag to contradict: a default is not asked for.
-            is_default = name == "recipe" and asked == TrainConfig.recipe
-            if now != asked and name != "block_size" and not is_default:
-                self.log.say("train-from-checkpoint", setting=name, value=str(now), asked=str(asked))
-
-    def _describe_optimizers(self) -> None:
-        """nanoGPT's three lines; the counts are over both optimizers."""
-        if not self.optimizers:
-            return
-        for decays, word in ((True, "decayed"), (False, "non-decayed")):
-            counts = [p.numel() for p in self.raw_model.parameters() if (p.dim() >= 2) == decays]
-            self.log.print(f"num {word} parameter tensors: {len(counts)}, with {sum(counts):,} parameters")
-        self.log.print(f"using fused AdamW: {self.optimizers[0].defaults['fused']}")
-
     def _compile(self) -> Any:
-        """Compile, and use both graphs once before the clock starts: the first iteration is then like the others."""
         self.log.show("compile")
         self.log.print("compiling the model... (takes a ~minute)")
-        model = torch.compile(self.raw_model)
-        for sequences in (None, self.evaluator.batch_size):
-            rehearse(model, self.config, self.world.device, self.autocast, sequences)
+        evaluated = self.evaluator.batch_size
+        model = compiled(self.raw_model, self.config, self.world.device, self.autocast, evaluated)
         self.accounts.event("compile", self.progress.iteration, self.accounts.lap(phases.COMPILE))
         return model
-
-    def _make_checkpointer(self) -> Checkpointer | None:
-        """Every process saves its slices, or the first one everything."""
-        config, world = self.config, self.world
-        if config.eval_only or (world.rank > 0 and not config.shard):
-            return None
-        folder = Path(config.out_dir)
-        if config.staging:
-            self.accounts.facts["staging_bytes"] = state_staging(self.raw_model, self.optimizers, self.log.say)
-        if config.shard:
-            from stepscope.trainer.extras.sharded import ShardedCheckpointer, tensors_of
-
-            tensors = tensors_of(self.raw_model, self.optimizers)
-            return ShardedCheckpointer(folder, tensors, world.device, staging=config.staging)
-        if not config.staging:
-            return BlockingCheckpointer(folder)
-        lock = None if self.log.folder is None else self.log.folder.descriptor
-        return StagedCheckpointer(folder, self.state.large(), world.device, lock=lock)
 
     # -- the loop -------------------------------------------------------------------------------------------------
 
@@ -433,17 +287,14 @@ class Trainer:
             told = self.clock.settle()
             seconds = seconds if told is None else told
             self._note_mfu(seconds)
-        self._stop_if_nan(value)
+        self.log.stop_if_nan(value)
         norm = self._grad_norm
         if value is None or norm is None or (config.shard and not is_printed):  # gathered by all processes together
             norm = None
         figures = {**self._figures(), "grad_norm": None if norm is None else whole(norm).item()}
         if is_printed:
-            line = f"iter {progress.iteration}: loss {value:.4f}, time {seconds * 1000:.2f}ms"
-            if world.device.type == "cuda":
-                line += f", mfu {progress.running_mfu * 100:.2f}%"
-            self.log.print(line)
-            self.log.track(loss=value, step_ms=1000 * seconds, lr=figures["lr"], grad_norm=figures["grad_norm"])
+            shown_mfu = progress.running_mfu if world.device.type == "cuda" else None
+            self.log.print_step(value, seconds, figures, shown_mfu)
         if self.checkpointer is not None and self.checkpointer.is_writing:
             self.log.note_written(self.checkpointer.collect())
         self.log.show("step", seconds)
@@ -464,12 +315,6 @@ class Trainer:
         lr = self.optimizers[0].param_groups[0]["lr"] if self.optimizers else None
         return {"lr": lr, "mfu": mfu if mfu >= 0 else None}
 
-    def _stop_if_nan(self, loss: float | None) -> None:
-        if loss is not None and not math.isfinite(loss):
-            iteration, saved = self.progress.iteration, self.log.checkpoint_costs.last_whole
-            place = f"iteration {iteration}"
-            raise TrainerError("train-nan", place=place, iteration=iteration, value=str(loss), saved=saved)
-
     # -- evaluating and saving ------------------------------------------------------------------------------------
 
     def _evaluate_and_save(self, first: tuple[Any, Any]) -> None:
@@ -481,14 +326,10 @@ class Trainer:
             running = self.world.sums(running)[0] / self.world.size
         self.log.show("evaluation")
         start = time.perf_counter_ns()
-        losses = self._evaluate(running, first)
+        losses = self.evaluator(self.model, running, first)
         took = time.perf_counter_ns() - start
-        self.log.print(f"step {progress.iteration}: train loss {losses.train:.4f}, val loss {losses.val:.4f}")
-        self.accounts.event("evaluation", progress.iteration, took, train_loss=losses.train, val_loss=losses.val)
-        figures = self._figures()
-        mfu = None if figures["mfu"] is None else 100 * figures["mfu"]
-        self.log.track(train__loss=losses.train, val__loss=losses.val, lr=figures["lr"], mfu=mfu)
-        self._stop_if_nan(losses.val)
+        self.log.print_evaluation(losses.train, losses.val, took, self._figures())
+        self.log.stop_if_nan(losses.val)
         self.accounts.lap(phases.LOGGING)
         is_best = losses.val < progress.best_val_loss
         progress.best_val_loss = min(losses.val, progress.best_val_loss)
@@ -496,15 +337,6 @@ class Trainer:
         has_own_times = config.save_interval or config.save_minutes
         if progress.iteration > 0 and (is_best or (config.always_save_checkpoint and not has_own_times)):
             self._save(is_best=is_best)
-
-    def _evaluate(self, running: float | None, first: tuple[Any, Any]) -> Losses:
-        """As `--eval` says. nanoGPT's way is the first process's alone; the others hear what came out."""
-        if self.config.eval != "nanogpt" or self.world.size == 1:
-            return self.evaluator(self.model, running, first)
-        losses = Losses(0.0, 0.0)
-        if self.world.rank == 0 or self.config.shard:
-            losses = self.evaluator(self.model, running, first)
-        return Losses(*self.world.sums(*(losses if self.world.rank == 0 else (0.0, 0.0))))
 
     def _save(self, *, is_best: bool = False) -> None:
         """Start a checkpoint. nanoGPT's line comes first, so that a log says when."""
@@ -541,11 +373,6 @@ class Trainer:
         return sample
 
 
-def _place(config: TrainConfig) -> str:
-    """Where an error says that the checkpoint is."""
-    return str(Path(config.out_dir) / NAME)
-
-
 # -- how good is the network now? ---------------------------------------------------------------------------------
 
 
@@ -569,36 +396,19 @@ class Evaluator:
     """
 
     def __init__(
-        self,
-        config: TrainConfig,
-        splits: dict[str, Split],
-        world: World,
-        *,
-        autocast: Autocast,
-        accounts: Accounts,
+        self, config: TrainConfig, splits: dict[str, Split], world: World, *, autocast: Autocast, accounts: Accounts
     ) -> None:
         self._config, self._splits, self._world = config, splits, world
         self._has_train_split = config.eval_train or config.eval_only
         self._autocast, self._accounts = autocast, accounts
         self.batch_size = config.batch_size  # raised where more fit: see `fitting_batch`
-        self._windows = {name: self._spread(split) for name, split in splits.items()}
+        self._windows = {name: Windows(split, config, world) for name, split in splits.items()}
 
     @property
     def passes(self) -> float:
         """Training batches' worth of forward passes that one evaluation is on this process, with `--eval=fixed`."""
         splits = ("train", "val") if self._has_train_split else ("val",)
         return sum(len(self._windows[name]) for name in splits) / self._config.batch_size / self._world.size
-
-    def _spread(self, split: Split) -> torch.Tensor:
-        """The starts of the fixed windows: evenly over the split, the same in every run of one seed."""
-        # A run that is nothing but an evaluation has no other one to be compared with: it is as long as it says.
-        share = 1.0 if self._config.eval_only else FIXED_SHARE
-        wanted = max(1, round(self._config.eval_iters * share)) * self._config.batch_size
-        room = len(split) - split.block_size
-        generator = torch.Generator().manual_seed(self._config.seed)
-        # One random start in each of `wanted` equal stretches: no stretch of the text is left out.
-        offsets = torch.rand(wanted, generator=generator, dtype=torch.float64)
-        return ((torch.arange(wanted) + offsets) * (room / wanted)).long().clamp_(max=room - 1)
 
     def __call__(self, model: torch.nn.Module, running_loss: float | None, first: tuple[Any, Any]) -> Losses:
         """Losses now. `running_loss`: the mean since the last evaluation, None before the first step."""
@@ -607,29 +417,17 @@ class Evaluator:
             if self._config.eval == "nanogpt":
                 return self._classic(model)
             if self._has_train_split:
-                train = self._fixed(model, "train")
+                train = self._mean(model, self._windows["train"].batches(self.batch_size))
             elif running_loss is not None:
                 train = running_loss
             else:  # before the first step: the batch it will begin with, the same one however many processes there are
                 train = self._mean(model, [(*first, len(first[0]) if self._world.rank == 0 else 0)])
             self._accounts.lap(phases.EVALUATION_TRAIN)
-            val = self._fixed(model, "val")
+            val = self._mean(model, self._windows["val"].batches(self.batch_size))
             self._accounts.lap(phases.EVALUATION_VAL)
             return Losses(train, val)
         finally:
             model.train()
-
-    def _fixed(self, model: torch.nn.Module, name: str) -> float:
-        """Over the fixed windows of a split; each process takes its share, in equally many batches.
-
-        Equally many, because a model in slices computes only where all processes do: one that has nothing left to do
-        runs the first window and counts it as nothing.
-        """
-        starts, split, world = self._windows[name], self._splits[name], self._world
-        own = [part for part in starts[world.rank :: world.size].split(self.batch_size) if len(part)]
-        most = math.ceil(math.ceil(len(starts) / world.size) / self.batch_size)
-        batches = [(part, len(part)) for part in own] + [(starts[:1], 0)] * (most - len(own))
-        return self._mean(model, ((*split.windows(part, world.device), count) for part, count in batches))
 
     def _mean(self, model: torch.nn.Module, batches: Iterable[tuple[Any, Any, int]]) -> float:
         """Mean loss over the sequences of all processes; one wait for the device at the end, not one per batch."""
@@ -646,9 +444,16 @@ class Evaluator:
         summed, num_sequences = self._world.sums(total, sum(counts))
         return summed / num_sequences
 
-    @torch.no_grad()
     def _classic(self, model: torch.nn.Module) -> Losses:
-        """nanoGPT's estimate: fresh draws from the global generator, the training split first, float32 mean."""
+        """nanoGPT's estimate: the first process alone makes it, and the others hear what came out."""
+        losses = Losses(0.0, 0.0)
+        if self._world.rank == 0 or self._config.shard:
+            losses = self._drawn(model)
+        return Losses(*self._world.sums(*(losses if self._world.rank == 0 else (0.0, 0.0))))
+
+    @torch.no_grad()
+    def _drawn(self, model: torch.nn.Module) -> Losses:
+        """Fresh draws from the global generator, the training split first, float32 mean."""
         means = []
         for name, phase in (("train", phases.EVALUATION_TRAIN), ("val", phases.EVALUATION_VAL)):
             split, losses = self._splits[name], torch.zeros(self._config.eval_iters)

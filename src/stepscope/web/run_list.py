@@ -199,8 +199,10 @@ class RunList:
         for run in self._read(candidate):
             runs.append(run)
             self._show_one(run)
-        self._show(candidate, runs, time.monotonic() - begun)
+        cost_s = time.monotonic() - begun
+        # First, so that what the list calls read is kept: whoever sees that all is read may open it again at once.
         self._store.put({self._number(candidate): json.dumps([self._plain(run) for run in runs])})
+        self._show(candidate, runs, cost_s)
         return True
 
     def _is_due(self, key: int, now: float) -> bool:

@@ -18,6 +18,11 @@ from stepscope.lines.figures import parse_clock
 Kind = Literal["stamp", "elapsed", "duration", "untimed"]
 Row = Mapping[str, object]
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 # What trainers call the step, the surest name first. An epoch counts as a step only where there is nothing else,
 # and W&B's own counter only where the trainer logs none: it counts calls, not steps.
 _STEPS = (
@@ -32,6 +37,8 @@ _STEPS = (
 _LEFT = frozenset(
     ("eta", "eta_s", "eta_sec", "eta_seconds", "time_left", "time_remaining", "remaining_time", "remaining")
 )
+_SHARES = _words("done_frac frac_done done_fraction fraction_done")
+_LEAST_SHARES, _SAME_TOTAL = 3, 0.005
 _TOTALS = ("max_steps", "max_iters", "max_iterations", "total_steps", "total_iters", "total_iterations")
 _UNITS = {
     **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1.0),
@@ -43,22 +50,14 @@ _UNITS = {
 }
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 _STAMPS = _words("timestamp _timestamp ts datetime date_time unix_time unixtime time_unix logged_at created_at")
 _ELAPSED = _words(
     "elapsed elapsed_time time_elapsed elapsed_wall_time total_time time_total runtime _runtime total_elapsed wall "
     "total_sec total_secs total_seconds total_s "
     "cumulative_time cum_time time_since_start since_start relative_time total_train_time time_so_far"
 )
-_DURATIONS = _words(
-    "dt step_time time_per_step step_duration step_dt iter_time time_per_iter iteration_time time_per_iteration "
-    "batch_time time_per_batch it_time sec_per_step s_per_step seconds_per_step ms_per_step sec_per_iter s_per_iter "
-    "sec_per_tick s_per_tick "
-    "s_per_it sec_per_it ms_per_iter ms_per_it seconds_per_iteration time_this_iter train_step_time"
-)
+# Without a word for what is counted, only these are the time of one step; `_row_time` knows the others by their words.
+_DURATIONS = _words("dt time_this_iter")
 _RATES = _words(
     "it_per_s it_per_sec it_per_second its_per_sec iter_per_s iter_per_sec iters_per_sec iterations_per_second "
     "step_per_s step_per_sec steps_per_s steps_per_sec steps_per_second global_step_per_sec batches_per_second"
@@ -67,6 +66,13 @@ _RATES = _words(
 _UNCLEAR = _words(
     "time t duration train_time training_time wall_time walltime wall_clock wallclock clock wall_clock_time date"
 )
+# The words of which the name of a row's time is made: `step_sec`, `iter_ms`, `time_per_batch`, `train_step_time_s`.
+_COUNTED = _words("step iter iteration itr it batch tick")
+_TIME_WORDS = _words("time duration dur dt took latency t")
+_OPEN_WORDS = _words("elapsed wall walltime")  # of the row, or since the start: the values decide
+_OTHER_WORDS = _words("train training full whole per")
+_LIKE_OTHERS = _words("min h")  # `step_min`, the least
+_RATE_LIKE = _words("it_s")
 _PER = re.compile(r"(?:^|(?<=/))(ms|s|sec|it|iter|step|steps)/(it|iter|step|s|sec|second)$")
 _TIMED_WHOLE = re.compile(r"(?:^|/)(?:time|timing|timings)/(?:total|step|iteration|iter|whole_step)$")
 _ISO = re.compile(r"\d{4}-\d\d-\d\d[T _]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\s?(?:Z|UTC|[+-]\d\d:?\d\d)?$")
@@ -101,6 +107,7 @@ class Columns(NamedTuple):
     evaluations: tuple[str, ...] = ()
     losses: tuple[str, ...] = ()
     val_losses: tuple[str, ...] = ()
+    num_steps: int | None = None  # by the share of the training that is done on each row
 
     def with_metrics(self, names: Iterable[str]) -> Columns:
         """The same columns, with the metrics among `names`."""
@@ -120,7 +127,8 @@ def find_columns(names: Sequence[str], rows: Sequence[Row]) -> Columns | None:
     step = next((plain[name] for name in _STEPS if name in plain and _counts(plain[name], rows)), None)
     if step is None:
         return None
-    clocks = [clock for name in names if name != step and (clock := _clock(name, rows)) is not None]
+    counted = _COUNTED | {_plain(step).rpartition("/")[2].removesuffix("s")}  # `epoch_time`, where epochs are counted
+    clocks = [clock for name in names if name != step and (clock := _clock(name, rows, counted)) is not None]
     left = next((plain[name] for name in plain if name.rpartition("/")[2] in _LEFT), None)
     clocks = [_settled(clock, clocks, left, step, rows) for clock in clocks]
     by_kind: dict[Kind, TimeColumn] = {}
@@ -128,11 +136,26 @@ def find_columns(names: Sequence[str], rows: Sequence[Row]) -> Columns | None:
         by_kind.setdefault(clock.kind, clock)
     stamp, duration = by_kind.get("stamp"), by_kind.get("duration")
     total = next((plain[name] for name in _TOTALS if name in plain and _bounds(plain[name], step, rows)), None)
+    num_steps = None if total is not None else _by_share(plain, step, rows)
     # The time of each step next to moments says most; otherwise the clock that leaves nothing out comes first.
     best = duration if stamp and duration else stamp or by_kind.get("elapsed") or duration
     if stamp and duration and _began_earlier(by_kind.get("elapsed"), duration, rows):
         best = by_kind["elapsed"]
-    return Columns(best.kind if best else "untimed", step, best, stamp, total)
+    return Columns(best.kind if best else "untimed", step, best, stamp, total, num_steps=num_steps)
+
+
+def _by_share(plain: Mapping[str, str], step: str, rows: Sequence[Row]) -> int | None:
+    """How many steps there will be, where each row says which share of them is done: the rows agree, or it is none."""
+    name = next((plain[known] for known in plain if known.rpartition("/")[2] in _SHARES), None)
+    known = [] if name is None else [(to_number(row.get(step)), to_number(row.get(name))) for row in rows]
+    pairs = [(at, share) for at, share in known if at is not None and share is not None and 0 < share <= 1]
+    if len(pairs) < _LEAST_SHARES or pairs[0][1] >= pairs[-1][1]:
+        return None
+    for first in (1, 0):  # steps that count from 0, or from 1
+        totals = [(at + first) / share for at, share in pairs]
+        if max(totals) - min(totals) <= _SAME_TOTAL * max(totals):
+            return round(totals[-1])
+    return None
 
 
 def _bounds(name: str, step: str, rows: Sequence[Row]) -> bool:
@@ -279,9 +302,9 @@ class _ClockName(NamedTuple):
     has_unit: bool = False
 
 
-def _clock(name: str, rows: Sequence[Row]) -> TimeColumn | None:
+def _clock(name: str, rows: Sequence[Row], counted: frozenset[str]) -> TimeColumn | None:
     """What a column says about time; None when it says nothing, or nothing that is clear."""
-    named = None if is_evaluation(name) else _clock_name(name)
+    named = None if is_evaluation(name) else _clock_name(name, counted)
     if named is None:
         return None
     if named.is_rate:
@@ -302,7 +325,7 @@ def _clock(name: str, rows: Sequence[Row]) -> TimeColumn | None:
     return TimeColumn(name, kind, named.scale, is_sure=named.kind is not None, has_unit=named.has_unit)
 
 
-def _clock_name(name: str) -> _ClockName | None:
+def _clock_name(name: str, counted: frozenset[str]) -> _ClockName | None:
     """What the name alone says; None when it is not a name for a time."""
     path = _PER.sub(r"\1_per_\2", _plain(name))
     plain = path.rpartition("/")[2]
@@ -311,11 +334,12 @@ def _clock_name(name: str) -> _ClockName | None:
     base, _, unit = plain.rpartition("_")
     scale = _UNITS.get(unit) if base else None
     names = {plain} if scale is None else {plain, base}
-    has_unit = scale is not None or re.match(r"(?:ms|s|secs?|seconds)_per_", plain) is not None
-    # `ms_per_step` names its unit in front.
-    scale = scale or (1e-3 if plain.startswith("ms_per_") else 1.0)
     if names & _RATES:
         return _ClockName("duration", 1.0, is_rate=True)
+    of_row = _row_time(plain, counted)
+    if of_row is not None:
+        return of_row
+    has_unit, scale = scale is not None, scale or 1.0
     kinds: tuple[tuple[frozenset[str], Kind], ...] = (
         (_STAMPS, "stamp"),
         (_ELAPSED, "elapsed"),
@@ -323,6 +347,24 @@ def _clock_name(name: str) -> _ClockName | None:
     )
     kind = next((kind for known, kind in kinds if names & known), None)
     return _ClockName(kind, scale, has_unit=has_unit) if kind is not None or names & _UNCLEAR else None
+
+
+def _row_time(plain: str, counted: frozenset[str]) -> _ClockName | None:
+    """The time of what a row counts, by the words of its name; None where another word is among them."""
+    words = plain.split("_")
+    units = [word for word in words if word in _UNITS]
+    is_timed = bool(set(words) & (_TIME_WORDS | _OPEN_WORDS)) or bool(set(units) - _LIKE_OTHERS)
+    known = counted | _TIME_WORDS | _OPEN_WORDS | _OTHER_WORDS | _UNITS.keys()
+    if not is_timed or len(units) > 1 or plain in _RATE_LIKE or not known.issuperset(words):
+        return None
+    if "per" in words and not counted.issuperset(words[words.index("per") + 1 :]):
+        return None  # so many per second
+    scale, has_unit = (_UNITS[units[0]], True) if units else (1.0, False)
+    if plain in _UNITS and len(plain) > 1 and plain not in _LIKE_OTHERS:
+        return _ClockName(None, scale, has_unit=True)
+    if not set(words) & counted:
+        return None
+    return _ClockName(None if set(words) & _OPEN_WORDS else "duration", scale, has_unit=has_unit)
 
 
 def _raw_seconds(row: Row, clock: TimeColumn) -> float | None:

@@ -220,6 +220,7 @@ def _is_step(row: Row, columns: Columns) -> bool:
 def _step(name: str, step: int, row: Row, seconds: float, columns: Columns, *, beyond: int) -> str:
     text = f"{name}: step {step}"
     total = columns.total and step_of(row, columns._replace(step=columns.total))
+    total = columns.num_steps if total is None else total
     if total:
         text += f" of {total + beyond}"
     if columns.kind in {"elapsed", "duration"}:

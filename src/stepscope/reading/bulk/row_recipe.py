@@ -26,6 +26,7 @@ from stepscope.lines.skipped import count_place
 from stepscope.reading.bulk.line_shape import LineShape, free_digits, make_shape
 from stepscope.reading.bulk.numbers import MAX_DIGITS, Floats, Ints, Number, find_windows
 from stepscope.reading.bulk.sight import Sight
+from stepscope.reading.epoch_means import MEAN
 from stepscope.reading.step_line import EVALUATED
 
 MOMENTS = ("unix_s", "unix_ms")
@@ -40,6 +41,7 @@ _NOT_HERE = (
     "per_steps",
     "samples_per_s",
     "mean_steps_per_s",
+    MEAN,
     *EVALUATED,
     *OWN_EVENTS,
 )

@@ -132,3 +132,8 @@ def change_scope(report: Report, language: Language) -> str:
     kind = "rest" if report.situation.is_future else "run"
     # With a single change there is nothing to add up.
     return language.text(f"change-scope-{kind}" if len(report.advice) > 1 else f"change-scope-{kind}-one")
+
+
+def savings_text(report: Report, language: Language) -> str:
+    """The same in a few words, for a heading."""
+    return language.text("change-savings-rest" if report.situation.is_future else "change-savings-run")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 
 from stepscope.analysis.report import Report
-from stepscope.core.message import Decimal, Message, Moment, Range, Seconds, Share, say
+from stepscope.core.message import About, Decimal, Message, Moment, Range, Seconds, Share, say
 from stepscope.forecast.finish import Forecast, NoForecast
 from stepscope.forecast.rough import is_first_alone
 from stepscope.i18n import Language
@@ -122,7 +122,7 @@ def eta_line(report: Report, end: Forecast, language: Language) -> str:
 
 def left_text(end: Forecast, language: Language) -> str:
     """The time left with its interval."""
-    left = Seconds(end.remaining_s)
+    left = About(end.remaining_s, end.low_s, end.high_s)
     if not language.is_range(end.low_s, end.high_s):
         return language.text("summary-left", left=left, range="")
     span = language.span(end.low_s, end.high_s)

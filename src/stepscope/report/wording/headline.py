@@ -9,6 +9,7 @@ import numpy as np
 from stepscope.analysis.report import Report
 from stepscope.core.message import Decimal, Message, Seconds, Share, say
 from stepscope.core.units import NS
+from stepscope.forecast.finish import NoForecast
 from stepscope.i18n import Language
 from stepscope.ledger.baseline import is_coarse
 
@@ -17,6 +18,8 @@ _NEAR = 0.2
 _NOT_YET_ALL = 0.99
 # Two trainings are as fast as each other up to this factor; from the other one on, it is said as "times".
 _ALIKE, _TIMES = 1.03, 2.0
+_TWO_SPEEDS = 1.5  # times as slow
+UNREAD = frozenset({"reason-no-steps-unread", "reason-no-times-unread"})
 # Of a whole log, the trainings may be phases that have nothing to do with each other.
 _PASTED_LINES = 200
 _SHOWN_SETTINGS = (
@@ -39,7 +42,7 @@ def progress(report: Report) -> Message:
     """How far the run got."""
     run = report.run
     if not len(run):
-        return say("run-none")
+        return say("run-none" if unread_reason(report) is None else "run-unread")
     step, total = report.state.step, run.settings.count("max_steps")
     assert step is not None  # there is a row
     if total is None or run.settings["max_steps"].origin == "default":
@@ -47,6 +50,21 @@ def progress(report: Report) -> Message:
     # All of it is done at the last step, not where rounding makes it so.
     share = 1.0 if step >= total else min(step / total, _NOT_YET_ALL)
     return say("run-progress", step=step, total=total, share=Share(share))
+
+
+def unread_reason(report: Report) -> Message | None:
+    """Why there is no forecast, where lines that were not understood may hold what is missing."""
+    end = report.forecast
+    return end.reason if isinstance(end, NoForecast) and end.reason.key in UNREAD else None
+
+
+def has_two_speeds(report: Report) -> bool:
+    """Whether iterations take either of two times: neither is the normal one."""
+    found = report.trend
+    if found is None or found.trend.kind != "two speeds":
+        return False
+    speeds = found.trend.first, found.trend.last
+    return min(speeds) > 0 and max(speeds) / min(speeds) >= _TWO_SPEEDS
 
 
 def shows_ticks(report: Report) -> bool:
@@ -67,10 +85,12 @@ def normal_lines(report: Report, language: Language) -> list[str]:
         is_jump = report.trend.trend.kind == "jump" and len(step.regimes) > 1
         present_s = step.regimes[-1].typical_s if is_jump else report.trend.trend.last
         lines = [language.text("run-present", duration=Seconds(present_s))]
-    elif not language.is_range(step.low_s, step.high_s) or shows_ticks(report):
+    elif _has_other_norm(report, step.typical_s):
+        lines = [language.text("run-median", duration=Seconds(step.typical_s))]
+    elif not language.is_range(step.low_s, step.high_s, step.typical_s) or shows_ticks(report):
         lines = [language.text("run-normal-one", duration=Seconds(step.typical_s))]
     else:
-        span = language.span(step.low_s, step.high_s)
+        span = language.span(step.low_s, step.high_s, step.typical_s)
         lines = [language.text("run-normal", duration=Seconds(step.typical_s), span=span)]
     if report.tokens_per_s:
         lines[0] += " " + language.text("run-tokens", tokens=_rounded(report.tokens_per_s))
@@ -117,6 +137,14 @@ def _never_happened(report: Report) -> bool:
         return False
     seconds = report.run.steps.dur_ns[step.rows[step.rows < len(report.run)]] / NS
     return not (abs(seconds / step.typical_s - 1) < _NEAR).any()
+
+
+def _has_other_norm(report: Report, typical_s: float) -> bool:
+    """Whether what half of the steps take is no normal level: of two speeds, or where a slower stretch has another."""
+    if has_two_speeds(report):
+        return True
+    normal = [one.message.args["normal"] for one in report.findings if one.message.key == "finding-slower"]
+    return any(isinstance(level, Seconds) and typical_s > _ALIKE * level.value for level in normal)
 
 
 def settings_line(report: Report, language: Language, *, code: Callable[[str], str] = str) -> str | None:

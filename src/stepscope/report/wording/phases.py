@@ -31,6 +31,6 @@ def phase_cells(total: PhaseTotal, language: Language) -> PhaseCells:
         name,
         language.percent(total.share),
         language.duration(total.seconds),
-        language.span(total.low_s, total.high_s),
+        language.span(total.low_s, total.high_s, total.seconds),
         language.text(f"basis-{total.basis}"),
     )

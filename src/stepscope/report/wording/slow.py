@@ -30,9 +30,8 @@ def part_text(part: Part, language: Language) -> str:
     narrow = part.high_s - part.low_s <= 0.1 * part.seconds or part.phase == "step"
     if narrow:
         return language.text("part", phase=phase, duration=Seconds(part.seconds))
-    return language.text(
-        "part-span", phase=phase, duration=Seconds(part.seconds), span=language.span(part.low_s, part.high_s)
-    )
+    span = language.span(part.low_s, part.high_s, part.seconds)
+    return language.text("part-span", phase=phase, duration=Seconds(part.seconds), span=span)
 
 
 def group_cells(group: SlowGroup, run: Run, language: Language, *, room: int | None = None) -> tuple[str, str, str]:

@@ -15,15 +15,17 @@ from stepscope.analysis.parts import parts_message
 from stepscope.analysis.report import Report
 from stepscope.analysis.state import StateKind
 from stepscope.analysis.waits import data_message
-from stepscope.audit._lacks import lacks_steps, may_say
-from stepscope.core.message import Decimal, Message, Moment, Range, Seconds, Share, say
+from stepscope.audit._lacks import lacks_steps, may_say, named_step
+from stepscope.core.message import About, Decimal, Message, Moment, Range, Seconds, Share, say
 from stepscope.core.redact import redact
 from stepscope.core.units import NS
 from stepscope.forecast.finish import Forecast, NoForecast
 from stepscope.i18n import Language
+from stepscope.ledger.phases import PhaseTotal
 from stepscope.ledger.timeline import row_ends, timeline
+from stepscope.lines import hints
 from stepscope.report.wording.finish import rough_messages
-from stepscope.report.wording.headline import progress, training_before
+from stepscope.report.wording.headline import has_two_speeds, progress, training_before, unread_reason
 from stepscope.report.wording.money import with_money
 from stepscope.report.wording.sentence import capital
 from stepscope.run.deaths import Death, final_death
@@ -31,7 +33,7 @@ from stepscope.run.stops import last_stops
 
 DEAD: frozenset[StateKind] = frozenset({"crashed", "out_of_memory", "interrupted", "killed"})
 # The finding that says what an alarm says, with what it cost.
-_REPEATED = 20  # lines of a kind that may be iterations
+_REPEATED = 20  # lines of a kind that may be iterations, though none names its step
 _COST_OF = {"slowdown": "slower", "restarted": "lost_work"}
 # Alarms that only say how a run ended, which the state does already.
 _SAID_BY_STATE = frozenset({"crash", "oom", "interrupted", "killed", "ended_early"})
@@ -43,10 +45,10 @@ _SCHEDULER = re.compile(r"(?:slurmstepd|srun): (?=error|\*)")
 _NEARLY_ALL = 0.95
 _BY_MEANS = frozenset({"data-by-means", "data-in-means"})
 _WORTH_SAYING = 0.01
+_MUCH_OUTSIDE = 0.1  # of the time: more than a warning costs
 _CHANGED = frozenset({"jump", "drift"})
 _WORTH_A_LINE = 0.05
 _MUCH_FASTER = 0.2
-_TWO_SPEEDS = 1.5  # times as slow
 _FEW_ROWS = 3  # with a time: fewer show no cost
 
 
@@ -98,8 +100,9 @@ def _death(report: Report) -> list[Message]:
 
 def _unread_steps(report: Report) -> Message | None:
     """What no line was read as, though lines that were not understood may be iterations; None where none may."""
-    family = lacks_steps(report.run)
-    return None if family is None or family.num < _REPEATED else may_say("reason-no-steps-unread", family)
+    family = named_step(report.run) or lacks_steps(report.run)
+    is_one = family is not None and (family.num >= _REPEATED or hints.names_step(family.first))
+    return may_say("reason-no-steps-unread", family) if family is not None and is_one else None
 
 
 def _cause(report: Report, death: Death | None) -> Message:
@@ -167,7 +170,7 @@ def _time(report: Report) -> Message:
     if isinstance(end, NoForecast):
         rough = rough_messages(report, end)
         return rough[-1] if rough else _so_far(report, end)
-    left, span = Seconds(end.remaining_s), Range(end.low_s, end.high_s)
+    left, span = About(end.remaining_s, end.low_s, end.high_s), Range(end.low_s, end.high_s)
     finish = report.finish(end.remaining_s) if state not in {"stopped", "unknown"} else None
     if report.run.settings["max_steps"].origin == "default":
         # Many runs have another total: the time left is true of this one only.
@@ -187,7 +190,7 @@ def _took(report: Report, key: str) -> Message:
     if not report.has_times:
         return _without_times(report)
     wall, step = Seconds(report.ledger.wall_s), report.ledger.step
-    if step is None:
+    if step is None or has_two_speeds(report):
         return say(f"summary-{key}", wall=wall)
     return say(f"summary-{key}-each", wall=wall, level=Seconds(step.typical_s))
 
@@ -198,6 +201,9 @@ def _without_times(report: Report) -> Message:
     if inferred is not None and inferred.doubt is not None:
         key = "summary-doubt-unit" if inferred.doubt.key == "infer-doubt-unit" else "summary-doubt"
         return say(key, **inferred.doubt.args)
+    reason = unread_reason(report)
+    if reason is not None:
+        return reason
     return _only_evaluations(report) or say("summary-no-times" if len(report.run) else "summary-no-steps")
 
 
@@ -224,7 +230,7 @@ def _so_far(report: Report, end: NoForecast) -> Message:
     step = report.ledger.step
     if step is None and end.level_s is None:
         return say(f"summary-so-far-no-{key}", wall=wall)
-    if end.level_s is not None and (step is None or _has_two_speeds(report)):
+    if end.level_s is not None and (step is None or has_two_speeds(report)):
         # Of two speeds neither is the one to count on.
         return say(f"summary-each-no-{key}-mean", wall=wall, level=Seconds(end.level_s))
     assert step is not None
@@ -253,6 +259,11 @@ def alarms_apart(report: Report) -> list[Alarm]:
     ]
 
 
+def says_line(alarm: Alarm) -> bool:
+    """Whether the sentence itself names the line."""
+    return "line" in alarm.message.args
+
+
 def _is_said_by_state(report: Report, alarm: Alarm) -> bool:
     if report.state.value in DEAD:
         return alarm.code in _SAID_BY_STATE
@@ -269,49 +280,72 @@ def in_short(finding: CostFinding) -> Message:
     return Message(f"cost-{finding.message.key.removeprefix('finding-')}", finding.message.args)
 
 
+def leading_cost(report: Report) -> CostFinding | None:
+    """The finding that the three lines say; None where they say something graver, or larger."""
+    if report.state.value in DEAD or leading_alarm(report) is not None or not report.findings:
+        return None
+    outside = outside_of_log(report)
+    return report.findings[0] if outside is None or outside.seconds <= report.findings[0].seconds else None
+
+
+def outside_of_log(report: Report) -> PhaseTotal | None:
+    """What the log does not account for; None where it is hardly anything."""
+    found = next((total for total in report.ledger.timed_phases if total.phase == "unlogged"), None)
+    return found if found is not None and found.share >= _WORTH_SAYING else None
+
+
 def _loss(report: Report) -> Message:
     """The gravest trouble, else the largest cost, else that there is none."""
     alarm = leading_alarm(report)
     if alarm is not None:
         return alarm
+    cost, outside = leading_cost(report), outside_of_log(report)
     before = training_before(report)
-    is_idle = not report.findings or report.findings[0].code == "gap"
+    is_idle = cost is None or cost.code == "gap"
     if before is not None and before.key != "run-before-same" and is_idle:
         return before
-    if report.findings:
-        return with_money(report, in_short(report.findings[0]), report.findings[0].seconds)
+    if cost is not None:
+        return with_money(report, in_short(cost), cost.seconds)
+    if outside is not None and (report.findings or outside.share >= _MUCH_OUTSIDE):
+        return _outside_text(report, outside)
     warning = next((one for one in report.alarms if one.severity == "warning"), None)
     if warning is not None and not _is_said_by_state(report, warning):
         return warning.message
     if not report.has_times:
         return _untimed(report)
-    shares = {total.phase: total for total in report.ledger.timed_phases}
-    unlogged = shares.get("unlogged")
-    if unlogged is not None and unlogged.share >= _WORTH_SAYING:
-        return say("summary-unlogged", seconds=Seconds(unlogged.seconds), share=Share(unlogged.share))
+    return _no_cost(report) if outside is None else _outside_text(report, outside)
+
+
+def _outside_text(report: Report, outside: PhaseTotal) -> Message:
+    message = say("summary-unlogged", seconds=Seconds(outside.seconds), share=Share(outside.share))
+    return with_money(report, message, outside.seconds)
+
+
+def _no_cost(report: Report) -> Message:
+    """That nothing costs much, as far as the log shows it."""
     waits = data_message(report.run, report.ledger)
     if waits is not None and waits.key in _BY_MEANS:
         return waits
-    if report.trend is not None and (_has_two_speeds(report) or _changes_pace(report)):
+    if report.trend is not None and (has_two_speeds(report) or _changes_pace(report)):
         return report.trend.message
     part = parts_message(report.run)
     if part is not None:
         return part
-    step = shares.get("step")
+    if int((report.run.steps.span > 0).sum()) < _FEW_ROWS:
+        return say("summary-few")
+    untimed = [one for one in report.ledger.phases if one.is_unpriced and one.num and one.phase in _STOPS]
+    if untimed:
+        key = "summary-healthy-inside" if all(one.is_in_steps for one in untimed) else "summary-healthy-part"
+        return say(key, stops=_listed([say(f"left-{one.phase}", count=one.num) for one in untimed]))
+    step = next((total for total in report.ledger.timed_phases if total.phase == "step"), None)
     if step is not None and step.share >= _NEARLY_ALL:
-        if int((report.run.steps.span > 0).sum()) < _FEW_ROWS:
-            return say("summary-few")
         return say("summary-healthy", share=Share(step.share))
     return say("summary-no-cost")
 
 
-def _has_two_speeds(report: Report) -> bool:
-    """Whether iterations take either of two times: "nothing to fix" would be wrong then."""
-    found = report.trend
-    if found is None or found.trend.kind != "two speeds":
-        return False
-    speeds = found.trend.first, found.trend.last
-    return min(speeds) > 0 and max(speeds) / min(speeds) >= _TWO_SPEEDS
+def _listed(messages: list[Message]) -> Message:
+    first, *others = messages
+    return say("note-list-and", first=first, last=others[0]) if others else first
 
 
 def _changes_pace(report: Report) -> bool:
@@ -328,7 +362,4 @@ def _changes_pace(report: Report) -> bool:
 
 def _untimed(report: Report) -> Message:
     """What to do about a log that does not say how long anything took."""
-    reason = report.forecast.reason if isinstance(report.forecast, NoForecast) else None
-    if reason is not None and reason.key.endswith("-unread"):
-        return reason
-    return say("summary-for-times")
+    return say("summary-for-times" if unread_reason(report) is None else "summary-teach")

@@ -17,7 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from stepscope.trainer.config import TrainConfig
-from stepscope.trainer.extras.device import Autocast, random_state, set_random_state, without_gradients
+from stepscope.trainer.extras.device import Autocast, World, random_state, set_random_state, without_gradients
 
 _STATED_BYTES = 100_000_000  # a copy in host memory that is smaller than this is not worth a line
 # Training batches in one batch of an evaluation, where they fit: no activations are kept, but logits of every position
@@ -97,6 +97,14 @@ def host_bytes_left() -> int | None:
 # -- batches of an evaluation ------------------------------------------------------------------------------------
 
 
+def evaluation_batch(model: Any, config: TrainConfig, world: World, autocast: Autocast) -> int:
+    """Sequences at once in an evaluation with `--eval=fixed`: more than in training where the device says they fit."""
+    if world.device.type != "cuda" or world.size > 1 or config.compile:
+        # Compiled, another batch size would be another graph; several processes must have one between them.
+        return config.batch_size
+    return fitting_batch(config.batch_size, make_peak(model, config, world.device, autocast))
+
+
 def fitting_batch(batch_size: int, peak: Peak) -> int:
     """The largest batch of an evaluation that needs no more memory than a training step.
 
@@ -135,6 +143,14 @@ def rehearse(model: Any, config: TrainConfig, device: torch.device, autocast: Au
             model(tokens, targets)
         model.train()
     set_random_state(before, device)
+
+
+def compiled(raw_model: Any, config: TrainConfig, device: torch.device, autocast: Autocast, sequences: int) -> Any:
+    """The compiled network, both graphs used once: the first iteration is then like the others."""
+    model = torch.compile(raw_model)
+    for each in (None, sequences):
+        rehearse(model, config, device, autocast, each)
+    return model
 
 
 def make_peak(model: Any, config: TrainConfig, device: torch.device, autocast: Autocast) -> Peak:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from stepscope.trainer.accounts import LOGGING, PHASES, STAGING, WAITING, Accounts
-from stepscope.trainer.config import TrainConfig
+from stepscope.trainer.config import TrainConfig, TrainerError
 from stepscope.trainer.extras.append import Appender
 from stepscope.trainer.extras.folder import LOG, RunFolder
 from stepscope.trainer.extras.totals import CheckpointCosts
@@ -63,11 +66,43 @@ class RunLog:
         """A line of the log, out of the process before anything else happens; or for its file only."""
         self.show("log")
         if is_shown and (self._is_first or every_rank):
-            print(line, flush=True)
+            # In one piece: `torchrun` starts unbuffered processes, and a line's end written apart comes too late.
+            print(f"{line}\n", end="", flush=True)
         if self._file is not None:
             self._file.append(f"{line}\n".encode())
         elif self.folder is not None:
             self._lines.append(f"{line}\n")
+
+    def print_step(
+        self, loss: float | None, seconds: float, figures: Mapping[str, float | None], mfu: float | None
+    ) -> None:
+        """nanoGPT's line of an iteration, with the mfu where it means something."""
+        shown = "" if mfu is None else f", mfu {mfu * 100:.2f}%"
+        self.print(f"iter {self.iteration}: loss {loss:.4f}, time {seconds * 1000:.2f}ms{shown}")
+        self.track(loss=loss, step_ms=1000 * seconds, lr=figures["lr"], grad_norm=figures["grad_norm"])
+
+    def print_evaluation(self, train: float, val: float, took_ns: int, figures: Mapping[str, float | None]) -> None:
+        """nanoGPT's line of an evaluation, and its record."""
+        self.print(f"step {self.iteration}: train loss {train:.4f}, val loss {val:.4f}")
+        self.accounts.event("evaluation", self.iteration, took_ns, train_loss=train, val_loss=val)
+        mfu = None if figures["mfu"] is None else 100 * figures["mfu"]
+        self.track(train__loss=train, val__loss=val, lr=figures["lr"], mfu=mfu)
+
+    def stop_if_nan(self, loss: float | None) -> None:
+        """A network whose loss is no number learns nothing more."""
+        if loss is not None and not math.isfinite(loss):
+            iteration, saved = self.iteration, self.checkpoint_costs.last_whole
+            place = f"iteration {iteration}"
+            raise TrainerError("train-nan", place=place, iteration=iteration, value=str(loss), saved=saved)
+
+    def print_optimizers(self, model: torch.nn.Module, optimizers: Sequence[torch.optim.Optimizer]) -> None:
+        """nanoGPT's three lines; the counts are over both optimizers."""
+        if not optimizers:
+            return
+        for decays, word in ((True, "decayed"), (False, "non-decayed")):
+            counts = [p.numel() for p in model.parameters() if (p.dim() >= 2) == decays]
+            self.print(f"num {word} parameter tensors: {len(counts)}, with {sum(counts):,} parameters")
+        self.print(f"using fused AdamW: {optimizers[0].defaults['fused']}")
 
     def show(self, doing: str, seconds: float = 0.0) -> None:
         """Where the run is and what it does, for a progress display."""

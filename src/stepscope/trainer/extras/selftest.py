@@ -21,16 +21,17 @@ from typing import Any, NamedTuple
 
 import torch
 
-from stepscope.trainer import checkpoint
 from stepscope.trainer.accounts import PHASES, Accounts
-from stepscope.trainer.config import TrainConfig, build
+from stepscope.trainer.config import TrainConfig
 from stepscope.trainer.data import Split
+from stepscope.trainer.extras import found
 from stepscope.trainer.extras.blocking import BlockingCheckpointer
 from stepscope.trainer.extras.corpora import write_char_folder
 from stepscope.trainer.extras.device import World, join_world, make_autocast, pick_precision, synchronize
 from stepscope.trainer.extras.memory import LiveBytes, device_peak, fitting_batch, make_peak
 from stepscope.trainer.extras.muon import orthogonal
 from stepscope.trainer.extras.run_log import silent
+from stepscope.trainer.extras.settings import build
 from stepscope.trainer.extras.staged import StagedCheckpointer
 from stepscope.trainer.model import GPT, OPTIMIZERS, ModelArgs, make_optimizers
 from stepscope.trainer.train import Evaluator, train
@@ -235,7 +236,7 @@ def _checkpoint(device: str, folder: Path) -> tuple[bool, dict[str, Any]]:
                 for weight in model.parameters():
                     weight.add_(1.0)  # as the next optimizer step would
             done = saver.collect(wait=True)
-            saved = checkpoint.load(folder / "out")["model"]
+            saved = found.load(folder / "out")["model"]
             differing += sum(not torch.equal(saved[name], value) for name, value in expected.items())
             differing += done is None or done.problem is not None
         saver.close()
@@ -252,7 +253,7 @@ def _resume(device: str, folder: Path) -> tuple[bool, dict[str, Any]]:
         {record["step"]: record["loss"] for record in _records(folder / name) if record["kind"] == "step"}
         for name in ("whole", "out")
     ]
-    weights = [checkpoint.load(folder / name)["model"] for name in ("whole", "out")]
+    weights = [found.load(folder / name)["model"] for name in ("whole", "out")]
     differing = sum(losses[0][step] != losses[1].get(step) for step in losses[0])
     differing += sum(not torch.equal(value, weights[1][name]) for name, value in weights[0].items())
     return not differing, {"steps": len(losses[0]), "tensors": len(weights[0]), "differing": differing}

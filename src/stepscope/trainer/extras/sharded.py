@@ -6,7 +6,7 @@ and one whole block. PyTorch does all of that (`fully_shard`), and a tensor in s
 Imported only where it is used: what it needs of PyTorch takes a second to load.
 
 A checkpoint is then a folder, written by `torch.distributed.checkpoint`: each process writes its slices, any number of
-processes can read them, and `checkpoint.load` puts them together for one. As with `ckpt.pt`, the state is copied aside,
+processes can read them, and `found.load` puts them together for one. As with `ckpt.pt`, the state is copied aside,
 written next to the old folder and flushed, then renamed; the last two are kept.
 
     ckpt.dist/    __0_0.distcp, __1_0.distcp …    the slices, one file per process

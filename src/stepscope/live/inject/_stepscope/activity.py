@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
-from _stepscope.source_words import SAVES, kind_at
+from _stepscope.source_words import SAVES, kind_at, kind_of_name
 
 Kind = Literal["evaluation", "checkpoint", "training"]
 
@@ -83,7 +83,10 @@ def named(frame: Frame) -> Kind | None:
         return "checkpoint"
     if _EVALUATES.match(name) or _EVALUATORS.match(owner):
         return "evaluation"
-    return "training" if _TRAINS.match(name) or _TRAINERS.match(owner) else None
+    if _TRAINS.match(name) or _TRAINERS.match(owner):
+        return "training"
+    said = kind_of_name(name) if is_own(frame.file) else None
+    return "evaluation" if said == "evaluation" else "checkpoint" if said == "checkpoint" else None
 
 
 def _by_words(frame: Frame, words_at: Callable[[str, int], str | None]) -> Kind | None:

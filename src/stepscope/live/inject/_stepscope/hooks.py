@@ -19,6 +19,9 @@ from _stepscope.spans import SpanFile
 
 # Which file of this package to load when a module is imported.
 _PROBES = {
+    "numpy": "plain",
+    "pickle": "plain",
+    "joblib": "plain",
     "torch": "torch_loop",
     "torch.utils.data.dataloader": "torch_loop",
     "torch._dynamo.callback": "torch_loop",

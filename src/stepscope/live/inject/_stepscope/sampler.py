@@ -1,8 +1,8 @@
 """What no hook sees, by looking at the program's own functions from a thread beside it, some 70 times a second.
 
 A hand-written program waits for its disk inside `save_checkpoint`, evaluates in `validate` without `eval()`, draws its
-batches in `get_batch`. Whether one of these is on the stack of the thread that trains is known within some
-milliseconds. Only the program's own code counts: what a framework does is hooked. A function that trains is no
+batches in `get_batch` or in a generator. Whether one of these is on the stack of the thread that trains is known within
+some milliseconds. Only the program's own code counts: what a framework does is hooked. A function that trains is no
 evaluation, whatever its name, and what happens in most steps is part of them.
 """
 
@@ -28,6 +28,13 @@ _LEAST_NS = 30_000_000
 _DRAWS = re.compile(r"_*(get|next|load|fetch|sample|draw|make|read)_(next_)?(mini)?(batch|data)(es)?$")
 # Seen in more than this share of the steps, and more than a few times, it is part of a step.
 _OFTEN, _FEW = 1 / 3, 3
+# A batch that is drawn in every step counts from this many times the usual on, by what is beyond it.
+_LONG, _LEAST_LONG_NS = 2, 20_000_000
+_RECENT = 31
+# Where nothing counts the steps, as many are taken to pass in a second.
+_STEPS_A_SECOND = 3
+_EVERY_WAIT = 20  # looks: how often it is asked whether imports go on
+_GENERATOR = 0x20  # inspect.CO_GENERATOR
 _MOST_FRAMES = 200
 _MOST_CALLERS = 20
 _MOST_PLACES = 20_000
@@ -48,6 +55,23 @@ class _Open:
         self.num, self.is_said, self.is_usual = 1, False, is_usual
 
 
+class _Seen:
+    """How often a place was seen, and how long of late."""
+
+    __slots__ = ("lengths", "num")
+
+    def __init__(self) -> None:
+        self.num, self.lengths = 0, list[int]()
+
+    def add(self, length: int) -> None:
+        self.num += 1
+        self.lengths = [*self.lengths[1 - _RECENT :], length]
+
+    @property
+    def usual(self) -> int:
+        return sorted(self.lengths)[len(self.lengths) // 2]
+
+
 class Sampler:
     """Looks at the stack of one thread, and writes what it shows as spans of that thread."""
 
@@ -55,24 +79,43 @@ class Sampler:
         self._spans, self._num_steps = spans, num_steps
         self._thread: threading.Thread | None = None
         self._ident = 0
-        self._is_over = False
+        self._is_over = self._is_resting = False
+        self._waits: list[tuple[CodeType, int, int, int]] = []  # for data: where, begin, end and slack
+        self._looks_to_wait = 0  # 0: does not wait; else looks since it was asked whether imports go on
+        self._when_imported: Callable[[], None] | None = None
         self._last = 0
         self._open: dict[str, _Open] = {}
         self._trains: set[CodeType | _Place] = set()
-        self._seen: dict[tuple[str, CodeType], int] = {}
+        self._seen: dict[tuple[str, CodeType], _Seen] = {}
+        self._began = 0
         self._own: dict[CodeType, str | None] = {}
         self._callers: list[_Call] = []
         self._loop: _Call | None = None
         self._below_ns = 0
         self._places: dict[_Place, str | None] = {}
 
+    def start_after_imports(self, then: Callable[[], None]) -> None:
+        """As `start`, once all modules that are being imported are there; `then` is called first."""
+        self._looks_to_wait, self._when_imported = 1, then
+        self._begin()
+
     def start(self) -> None:
         """Look at the thread that calls this from now on; again in a process that was forked."""
+        self._looks_to_wait = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        self._is_resting = False
         if self._thread is not None and self._thread.is_alive():
             return
         self._ident, self._open, self._last = threading.get_ident(), {}, 0
         self._thread = threading.Thread(target=self._run, name="stepscope", daemon=True)
         self._thread.start()
+
+    def rest(self) -> None:
+        """What has been seen is no training; do not look before the next `start`."""
+        self._is_resting, self._last = True, 0
+        self._open.clear()
 
     # -- where the loop goes round ----------------------------------------------------------------------------
 
@@ -135,11 +178,14 @@ class Sampler:
         for kind, own in list(self._open.items()):
             self._end(kind, own, now_ns())
         self._open.clear()
+        self._write_waits(now_ns())
 
     def _run(self) -> None:
         try:
             while not self._is_over and not self._spans.is_child:
                 time.sleep(_EVERY_S)
+                if self._is_resting or self._is_importing():
+                    continue
                 frame = sys._current_frames().get(self._ident)
                 if frame is None or self._is_over:
                     return
@@ -147,6 +193,19 @@ class Sampler:
                 del frame  # it holds what the function holds
         except Exception as problem:
             self._spans.note("skipped", f"sampler: {problem!r}"[:300])
+
+    def _is_importing(self) -> bool:
+        """Whether packages are still being imported, where looking began before the training did."""
+        if not self._looks_to_wait:
+            return False
+        if self._looks_to_wait < _EVERY_WAIT:
+            self._looks_to_wait += 1
+            return True
+        own = [getattr(module, "__spec__", None) for module in list(sys.modules.values())]
+        self._looks_to_wait = int(any(getattr(spec, "_initializing", False) for spec in own))
+        if not self._looks_to_wait and self._when_imported is not None:
+            self._when_imported()
+        return bool(self._looks_to_wait)
 
     def look(self, frame: FrameType, at_ns: int) -> None:
         """One look at a stack."""
@@ -190,20 +249,24 @@ class Sampler:
         kind = named(Frame(name, code.co_filename, 0))
         if kind == "training":
             return None
-        return "data" if _DRAWS.match(code.co_name) else kind or ""
+        if kind is None and (_DRAWS.match(code.co_name) or (code.co_flags & _GENERATOR and code.co_name[0] != "<")):
+            return "data"
+        return kind or ""
 
     def _take(self, found: dict[str, list[_Place]], at_ns: int) -> None:
         last, self._last = self._last, at_ns
         if not last:
+            self._began = at_ns
             return
         for kind, own in list(self._open.items()):
             if kind not in found:
                 self._open.pop(kind, None)
                 self._end(kind, own, at_ns)
+        self._write_waits(at_ns)
         for kind, places in found.items():
             known, code = self._open.get(kind), places[-1][0]
             if known is None:
-                is_usual = self._is_often(kind, code)
+                is_usual = self._is_often(kind, code, at_ns)
                 self._open[kind] = _Open((last + at_ns) // 2, (at_ns - last) // 2, code, at_ns, is_usual=is_usual)
                 continue
             known.num, known.last = known.num + 1, at_ns
@@ -213,16 +276,34 @@ class Sampler:
 
     def _end(self, kind: str, own: _Open, at_ns: int) -> None:
         end = (own.last + at_ns) // 2
-        if own.num >= _LOOKS and end - own.begin >= _LEAST_NS:
-            place = (kind, own.code)
-            self._seen[place] = self._seen.get(place, 0) + 1
-            slack = max(own.slack, (at_ns - own.last) // 2)
-            if own.is_usual:
-                return
-            self._spans.write_end(kind, own.begin, end, f"{DETAIL} {slack}")
-        elif own.is_said:
-            self._spans.write_end(kind, own.begin, own.begin, DETAIL)
+        if own.num < _LOOKS or end - own.begin < _LEAST_NS:
+            if own.is_said:
+                self._spans.write_end(kind, own.begin, own.begin, DETAIL)
+            return
+        slack = max(own.slack, (at_ns - own.last) // 2)
+        seen = self._seen.setdefault((kind, own.code), _Seen())
+        seen.add(end - own.begin)
+        if kind != "data":
+            if not own.is_usual:
+                self._spans.write_end(kind, own.begin, end, f"{DETAIL} {slack}")
+            return
+        self._waits.append((own.code, own.begin, end, slack))
 
-    def _is_often(self, kind: str, code: CodeType) -> bool:
-        num = self._seen.get((kind, code), 0)
-        return num > _FEW and num > _OFTEN * self._num_steps()
+    def _write_waits(self, at_ns: int) -> None:
+        """Write the waits for data once it is known whether every step has one: then, what is beyond the usual."""
+        if not self._waits or not (self._is_over or self._steps_by(at_ns) * _OFTEN > _FEW):
+            return
+        waits, self._waits = self._waits, []
+        for code, begin, end, slack in waits:
+            usual = self._seen["data", code].usual if self._is_often("data", code, at_ns) else 0
+            if not usual or end - begin > max(_LONG * usual, usual + _LEAST_LONG_NS):
+                self._spans.write_end("data", begin + usual, end, f"{DETAIL} {slack}")
+
+    def _steps_by(self, at_ns: int) -> float:
+        return self._num_steps() or _STEPS_A_SECOND * (at_ns - self._began) / 1e9
+
+    def _is_often(self, kind: str, code: CodeType, at_ns: int) -> bool:
+        seen = self._seen.get((kind, code))
+        if seen is None or seen.num <= _FEW:
+            return False
+        return seen.num > _OFTEN * self._steps_by(at_ns)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import functools
+import gc
 import sys
 import threading
 from collections.abc import Callable, Iterable
@@ -17,6 +18,8 @@ from _stepscope.sampler import Sampler
 from _stepscope.spans import SpanFile, now_ns
 
 _MARK = "_stepscope_wrapped"
+# Shorter collections than this are not worth a record.
+_LEAST_NS = 1_000_000
 
 
 class Session:
@@ -33,6 +36,7 @@ class Session:
         self.step_begin_ns = 0
         self.step_end_ns = 0  # of the last one
         self.num_steps = 0
+        self._has_framework = self._is_plain = self._times_collections = False
         self.sampler = Sampler(spans, lambda: self.num_steps)
         atexit.register(self.close)
 
@@ -55,10 +59,40 @@ class Session:
         if not self._owners and self.step_begin_ns:
             self.drop_step()
 
+    @property
+    def is_training(self) -> bool:
+        """Whether steps have been made, or nothing would tell of one."""
+        return self.num_steps > 0 or not self._has_framework
+
     def look(self) -> None:
         """A training is about to begin: look at the program's own functions from now on."""
         if self.is_main():
+            self._is_plain = False
             self.sampler.start()
+
+    def look_at_plain(self) -> None:
+        """The same in a program of which nothing else may tell that a training begins; over when a framework comes."""
+        if not self._has_framework and self.is_main():
+            self._is_plain = True
+            self.sampler.start_after_imports(self.time_collections)
+
+    def time_collections(self) -> None:
+        """Record the garbage collections of this process."""
+        if self._times_collections:
+            return
+        self._times_collections, began = True, 0
+
+        def watch(phase: str, info: dict[str, int]) -> None:
+            nonlocal began
+            at_ns = now_ns()
+            if phase == "start":
+                began = at_ns
+            elif at_ns - began >= _LEAST_NS and began and not self.spans.is_child:
+                self.spans.end("gc", began, at_ns, f"generation {info.get('generation')}")
+                if self.is_main():
+                    self.sampler.here()
+
+        gc.callbacks.append(watch)
 
     def is_main(self) -> bool:
         """Whether this is the thread that trains, of a process that records."""
@@ -142,6 +176,10 @@ class Session:
 
     def probe(self, name: str, version: Any) -> None:
         """A framework is hooked."""
+        self._has_framework = True
+        if self._is_plain:
+            self._is_plain = False
+            self.sampler.rest()
         self.spans.note("probe", f"{name} {version}")
 
     def skip(self, what: str, problem: BaseException) -> None:

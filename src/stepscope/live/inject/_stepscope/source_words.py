@@ -2,8 +2,9 @@
 
 Hand-written loops often have neither in a function. What encloses the line speaks for itself all the same: a loop over
 the validation loader, a loop without gradients, `with timer("checkpoint")`, a `with` in which something is saved, `if
-step % save_interval == 0`. Only the text is read, nothing of it is run; the innermost construct that says something
-counts, up to the function around it.
+step % save_interval == 0`, the call of a package's `evaluate` or `savez`, the next round of a loop that draws batches.
+Only the text is read, nothing of it is run; the innermost construct that says something counts, up to the function
+around it.
 """
 
 from __future__ import annotations
@@ -20,9 +21,21 @@ _EVALUATION = re.compile(r"(eval|evaluat\w*|val|valid|validat\w*|test|testing|he
 _CHECKPOINT = re.compile(r"(save|saves|saving|checkpoint\w*|ckpt|ckpts|snapshot)$")
 # Functions that save.
 SAVES = re.compile(
-    r"_*(async_|maybe_|do_)?(save(?!_(for_backward|hyperparam|fig|image|plot|metric|log|graph|args))(_|$)"
-    r"|(dump|write|store|export)_(checkpoint|ckpt|snapshot|weights))"
+    r"_*(async_|maybe_|do_)?(save(?!_(for_backward|hyperparam|fig|image|plot|metric|log|graph|args|sample|predict|stat))"
+    r"(_|$)|savez|(dump|write|store|export)_(checkpoint|ckpt|snapshot|weights))"
 )
+# Calls of packages that evaluate, by the name of a function or of a method.
+_EVALUATES = re.compile(r"(evaluate|validate|eval_\w+|evaluate_\w+|validate_\w+|cross_val_\w+)$")
+_SCORES = re.compile(r"(score|predict|predict_proba|test)$")
+# Methods that hand out a batch, of what is named for holding them.
+_HANDS_OUT, _HOLDERS = {"get", "next", "sample", "pop"}, re.compile(r"(\w*loader|queue|iterator|prefetcher|stream)$")
+# A name with one of these is about evaluations or saves and is none; or makes something without gradients.
+_ABOUT = re.compile(
+    r"(load\w*|\w*loader|data|dataset|set|split|config|args|batch|build|make|create|init|setup|prepare|parse|is|has|should"
+    r"|log|plot|update|on|from|resume|restore|find|get|latest|read|path|name|dir|list|delete|remove)$"
+)
+_OUTPUT = re.compile(r"(sampl(e|es|ing)|generat(e|ion)|visuali[sz]e|plot|draw|render|preview)$")
+_ENVIRONMENT = re.compile(r"env(s|ironment|ironments)?\.step$")
 _NO_GRADIENTS = ("no_grad", "inference_mode")
 # Of writers of any object, those with which models are written.
 _PICKLES = ("pickle", "cloudpickle", "dill", "joblib")
@@ -33,7 +46,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 def kind_at(file: str, line: int, *, conditions: bool = True) -> str | None:
-    """ "evaluation" or "checkpoint" where the text around a line says so, else None.
+    """ "evaluation", "checkpoint" or "data" where the text around a line says so, else None.
 
     conditions
         Whether `if step % save_interval == 0` says it as well: what such a block holds may be more than that.
@@ -55,11 +68,50 @@ def _parsed(file: str) -> ast.Module | None:
 def _kind(tree: ast.Module, line: int, *, conditions: bool) -> str | None:
     around = list(_enclosing(tree, line))
     inner = max((place for place, node in enumerate(around) if isinstance(node, _FUNCTIONS)), default=0)
+    makes_output = _makes_output(around[inner])
+    called = _called(around[-1], line)
+    if called is not None and called != "data":
+        return called
     for node in reversed(around[inner:]):
         found = _said(node, line, conditions=conditions)
         if found is not None:
-            return found
-    return None
+            return None if makes_output and found == "evaluation" else found
+    return called
+
+
+def _makes_output(node: ast.AST) -> bool:
+    """Whether a function makes samples or pictures: it has no gradients either, and is no evaluation."""
+    is_function = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+    return is_function and any(_OUTPUT.match(word.lower()) for word in _WORDS.findall(getattr(node, "name", "")))
+
+
+def kind_of_name(name: str) -> str | None:
+    """What the words in the name of a function of the program's own say: `compute_val_loss`, `snapshot`."""
+    words = [word.lower() for word in _WORDS.findall(name)]
+    is_decided = bool(words) and words[0] == "save"  # `SAVES` knows what is saved
+    return None if is_decided or any(_ABOUT.match(word) for word in words) else _kind_of(name)
+
+
+def _called(node: ast.AST, line: int) -> str | None:
+    """What a statement calls: a package's way to evaluate, to save, or to hand out the next batch."""
+    if isinstance(node, (ast.For, ast.AsyncFor)):
+        return ("evaluation" if _evaluates(node) else "data") if line < node.body[0].lineno else None
+    if not isinstance(node, (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return)):
+        return None
+    for call in _calls(node):
+        owner, _, name = ast.unparse(call.func).rpartition(".")
+        if _is_save(call):
+            return "checkpoint"
+        if _EVALUATES.match(name) or (owner and _SCORES.match(name)):
+            return "evaluation"
+        if (name == "next" and not owner) or (name in _HANDS_OUT and _HOLDERS.match(owner.rpartition(".")[2].lower())):
+            return "data"
+    return "evaluation" if any(_kind_of(text) == "evaluation" for text in _comprehended(node)) else None
+
+
+def _comprehended(node: ast.AST) -> Iterator[str]:
+    """What the comprehensions of a statement go over."""
+    return (ast.unparse(child.iter) for child in ast.walk(node) if isinstance(child, ast.comprehension))
 
 
 def _enclosing(node: ast.AST, line: int) -> Iterator[ast.AST]:
@@ -77,16 +129,15 @@ def _enclosing(node: ast.AST, line: int) -> Iterator[ast.AST]:
 def _said(node: ast.AST, line: int, *, conditions: bool) -> str | None:
     if isinstance(node, (ast.With, ast.AsyncWith)):
         text = " ".join(ast.unparse(item.context_expr) for item in node.items)
-        found = _kind_of(text) or ("evaluation" if _is_without_gradients(text) and _has_loop(node) else None)
+        found = _kind_of(text) or ("evaluation" if _is_without_gradients(text) and _tries(node) else None)
         return found or ("checkpoint" if _has_saved(node, line) else None)
     if isinstance(node, (ast.For, ast.AsyncFor)) and _is_in(node.body, line):
-        is_evaluation = _kind_of(ast.unparse(node.iter)) == "evaluation" or _tests_batches(node)
-        return "evaluation" if is_evaluation else None
+        return "evaluation" if _evaluates(node) else None
     if conditions and isinstance(node, ast.If) and _is_in(node.body, line) and _has_remainder(node.test):
         return _kind_of(ast.unparse(node.test))
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         text = " ".join(ast.unparse(decorator) for decorator in node.decorator_list)
-        return "evaluation" if _is_without_gradients(text) and _has_loop(node) else None
+        return "evaluation" if _is_without_gradients(text) and _tries(node) else None
     return None
 
 
@@ -116,6 +167,10 @@ def _is_save(call: ast.Call) -> bool:
     return bool(SAVES.match(name)) or (name == "dump" and owner.rpartition(".")[2] in _PICKLES)
 
 
+def _evaluates(node: ast.For | ast.AsyncFor) -> bool:
+    return _kind_of(ast.unparse(node.iter)) == "evaluation" or _tests_batches(node)
+
+
 def _tests_batches(node: ast.For | ast.AsyncFor) -> bool:
     """Whether a loop tests its batches and trains with none of them."""
     names = {ast.unparse(call.func).rpartition(".")[2] for call in _calls(node)}
@@ -129,6 +184,11 @@ def _calls(node: ast.AST) -> Iterator[ast.Call]:
 def _has_loop(node: ast.AST) -> bool:
     """Over batches: a single action or a step of an average takes no loop."""
     return any(isinstance(child, _LOOPS) for child in ast.walk(node))
+
+
+def _tries(node: ast.AST) -> bool:
+    """Whether what has no gradients goes over batches, and does not act in an environment to learn from that."""
+    return _has_loop(node) and not any(_ENVIRONMENT.search(ast.unparse(call.func)) for call in _calls(node))
 
 
 def _has_remainder(test: ast.expr) -> bool:

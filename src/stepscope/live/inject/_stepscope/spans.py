@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
+import sys
 import threading
 import time
 
@@ -93,6 +94,8 @@ class SpanFile:
 
     def _write_now(self, record: str) -> None:
         """Past the buffer, which belongs to the thread that trains."""
+        if self._file < 0 and not self.is_child:
+            self.note("probe", f"python {sys.version_info.major}.{sys.version_info.minor}")
         if self._file >= 0 and not self.is_child:
             with contextlib.suppress(OSError):
                 os.write(self._file, record.encode("utf-8", "replace"))

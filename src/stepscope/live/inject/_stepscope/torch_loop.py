@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import atexit
 import functools
-import gc
 from typing import Any
 
 from _stepscope.session import Session, is_wrapped, marked
 from _stepscope.spans import now_ns
 
-# Shorter pauses than this are not worth a record.
+# A start of a loader that is shorter than this is not worth a record.
 _LEAST_NS = 1_000_000
 _RETRIES_EVERY = 16
 # Another optimizer is the training's once it stepped this often without the first.
@@ -143,29 +142,13 @@ def hook_torch(session: Session, torch: Any) -> None:
     session.probe("torch", getattr(torch, "__version__", "?"))
     session.try_all(
         (
-            ("garbage collection", lambda: _hook_gc(session)),
+            ("garbage collection", session.time_collections),
             ("torch.save", lambda: session.wrap(torch, "save", "checkpoint")),
             ("Module.train", lambda: _hook_modes(loop, torch.nn.Module)),
             ("optimizer steps", lambda: _hook_optimizer(loop, torch)),
             ("backward", lambda: _hook_backward(loop, torch.autograd)),
         )
     )
-
-
-def _hook_gc(session: Session) -> None:
-    began = 0
-
-    def watch(phase: str, info: dict[str, int]) -> None:
-        nonlocal began
-        at_ns = now_ns()
-        if phase == "start":
-            began = at_ns
-        elif at_ns - began >= _LEAST_NS and began and not session.spans.is_child:
-            session.spans.end("gc", began, at_ns, f"generation {info.get('generation')}")
-            if session.is_main():
-                session.sampler.here()
-
-    gc.callbacks.append(watch)
 
 
 def _hook_modes(loop: Loop, module: Any) -> None:
@@ -237,6 +220,17 @@ def hook_loader(session: Session, module: Any) -> None:
         return batch
 
     iterator.__next__ = marked(fetch)
+    start = module.DataLoader.__iter__
+
+    @functools.wraps(start)
+    def begin(self: Any) -> Any:
+        began = now_ns()
+        batches = start(self)
+        if self.num_workers and session.is_main() and now_ns() - began >= _LEAST_NS:
+            session.spans.end("data", began, now_ns())  # its workers have started
+        return batches
+
+    module.DataLoader.__iter__ = marked(begin)
 
 
 def hook_compile(session: Session, module: Any) -> None:
