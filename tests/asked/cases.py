@@ -151,4 +151,5 @@ CASES = (
     Case("149", "rsl_rl: one iteration, with its ETA", 33.99, None, None, (49_000, 51_000), says=(r"(?i)according to the trainer",), never=(FINISHED, r"^Took")),
     Case("150", "A bar whose rate is far from its mean", 0.26, 2400, 30000, (7_000, 66_000), says=(r"(?i)between 2 h and 18 h 15 min|differ by a factor of 9\.\d",), never=(FINISHED,)),
     Case("151", "ESPnet: one line after the start of an epoch", 0.583, None, None, (7_500, 8_000), says=(r"(?i)according to the trainer",), never=(FINISHED, r"(?i)prints no times")),
+    Case("152", "A pose estimator: is it the reading?", 1.92, 303, 42200, (70_000, 95_000), says=(r"(?i)(wait|data).{0,80}\b7[78] ?%|\b7[78] ?%.{0,80}(wait|data)",), never=(FINISHED, r"(?i)nothing to fix")),
 )  # fmt: skip

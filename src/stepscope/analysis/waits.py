@@ -23,12 +23,16 @@ def data_message(run: Run, ledger: Ledger) -> Message | None:
     """The share of the time that went into waiting for data; None where no line says, or no step time was read."""
     total = next((total for total in ledger.phases if total.phase == "data"), None)
     waits = printed_waits(run) if len(run) else None
-    if ledger.step is None or (waits is None and total is None):
+    mean = mean_wait_share(run)
+    if ledger.step is None or (waits is None and total is None and mean is None):
         return None
     share = total.share if total is not None else 0.0
-    if (mean := mean_wait_share(run)) is not None and mean >= _BOTTLENECK and mean > share + _UNLIKE:
+    if mean is not None and mean >= _BOTTLENECK and mean > share + _UNLIKE:
         wait, step_s = run.asides.mean_wait_s or 0.0, run.asides.mean_s or 0.0
-        return say("data-by-means", share=Share(mean), wait=Seconds(wait), step=Seconds(step_s))
+        key = (
+            "data-in-means" if waits is None else "data-by-means"
+        )  # where no iteration prints its own wait, none hides it
+        return say(key, share=Share(mean), wait=Seconds(wait), step=Seconds(step_s))
     slow = [
         (part.seconds, one.step)
         for one in ledger.slow

@@ -104,6 +104,7 @@ data-first = Nur die erste Zeile wartet auf Daten: Bis Iteration { $step } waren
 data-minor = Das Warten auf Daten kostet { $share } der Zeit: Das Laden der Daten ist nicht der Engpass.
 part-of-step = Der größte Teil einer Iteration ist „{ $name }“: { $duration } von { $whole } ({ $share }).
 data-by-means = Das Warten auf Daten kostet nach den Mittelwerten im Log { $share } der Zeit ({ $wait } von { $step } pro Iteration): In den ausgegebenen Iterationen ist davon zufällig wenig zu sehen.
+data-in-means = Das Warten auf Daten kostet nach den Mittelwerten im Log { $share } der Zeit ({ $wait } von { $step } pro Iteration).
 data-at-once = Das Warten auf Daten kostet { $share } der Zeit, fast alles davon in { $count ->
     [one] Iteration { $step }
    *[other] { $count } langsamen Iterationen, am längsten in { $step }

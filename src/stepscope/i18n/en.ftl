@@ -106,6 +106,7 @@ data-first = Only the first line waits for data: up to iteration { $step }, each
 data-minor = Waiting for data takes { $share } of the time: data loading is not the bottleneck.
 part-of-step = Most of an iteration is “{ $name }”: { $duration } of { $whole } ({ $share }).
 data-by-means = Waiting for data takes { $share } of the time by the means that the log prints ({ $wait } of { $step } per iteration): the printed iterations happen to show little of it.
+data-in-means = Waiting for data takes { $share } of the time by the means that the log prints ({ $wait } of { $step } per iteration).
 data-at-once = Waiting for data takes { $share } of the time, nearly all of it at { $count ->
     [one] iteration { $step }
    *[other] { $count } slow iterations, the longest at { $step }

@@ -104,6 +104,7 @@ data-first = Solo la primera línea espera datos: hasta la iteración { $step },
 data-minor = La espera de datos ocupa el { $share } del tiempo: la carga de datos no es el cuello de botella.
 part-of-step = La mayor parte de una iteración es «{ $name }»: { $duration } de { $whole } ({ $share }).
 data-by-means = La espera de datos ocupa el { $share } del tiempo según las medias que imprime el log ({ $wait } de { $step } por iteración): las iteraciones impresas apenas lo muestran, por casualidad.
+data-in-means = La espera de datos ocupa el { $share } del tiempo según las medias que imprime el log ({ $wait } de { $step } por iteración).
 data-at-once = La espera de datos ocupa el { $share } del tiempo, casi todo en { $count ->
     [one] la iteración { $step }
    *[other] { $count } iteraciones lentas, la más larga en { $step }

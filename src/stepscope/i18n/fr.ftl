@@ -104,6 +104,7 @@ data-first = Seule la première ligne attend les données : jusqu’à l’ité
 data-minor = L’attente des données prend { $share } du temps : le chargement des données n’est pas le goulot d’étranglement.
 part-of-step = L’essentiel d’une itération est « { $name } » : { $duration } sur { $whole } ({ $share }).
 data-by-means = L’attente des données prend { $share } du temps d’après les moyennes affichées dans le log ({ $wait } sur { $step } par itération) : les itérations affichées n’en montrent presque rien, par hasard.
+data-in-means = L’attente des données prend { $share } du temps d’après les moyennes affichées dans le log ({ $wait } sur { $step } par itération).
 data-at-once = L’attente des données prend { $share } du temps, presque tout à { $count ->
     [one] l’itération { $step }
    *[other] { $count } itérations lentes, la plus longue à { $step }

@@ -73,6 +73,13 @@ _PARTS = LazyPattern(
 _WHOLES = frozenset({"step", "total", "iteration", "iter", "training", "testing"})
 
 
+# The same of pose estimators that print no single step: `itr 104/3489: lr: 0.0001 speed: 2.94(0.63s r2.27)s/itr`, the
+# means of a step, of the work in it and of reading its batch
+_SPEEDS = LazyPattern(
+    r"\bitr (?P<n>\d+)/\d+:.{0,60}?\bspeed: (?P<mean>\d+(?:\.\d+)?)\([\d.]+s r(?P<wait>\d+(?:\.\d+)?)s?\)s/itr"
+)
+
+
 class Left(NamedTuple):
     """The seconds that a line says are left; `is_bar` where they are those of a progress bar, perhaps of an epoch."""
 
@@ -99,7 +106,7 @@ def means_in(text: str) -> Means | None:
     """The means since the beginning of an epoch that a line's meters show in brackets; None where it has none."""
     if "(" not in text:
         return None
-    found = _METERS.search(text)
+    found = _METERS.search(text) or _SPEEDS.search(text)
     return None if found is None else Means(int(found["n"]) + 1, float(found["mean"]), float(found["wait"]))
 
 

@@ -43,6 +43,7 @@ _MOST_CAUSE = 200
 _WHERE_FROM = re.compile(r"^\S*/(?=\S)")  # the folders of a source file that a warning begins with
 _SCHEDULER = re.compile(r"(?:slurmstepd|srun): (?=error|\*)")
 _NEARLY_ALL = 0.95
+_BY_MEANS = frozenset({"data-by-means", "data-in-means"})
 _WORTH_SAYING = 0.01
 _MUCH_OUTSIDE = 0.1  # of the time: more than a warning costs
 _CHANGED = frozenset({"jump", "drift"})
@@ -323,7 +324,7 @@ def _outside_text(report: Report, outside: PhaseTotal) -> Message:
 def _no_cost(report: Report) -> Message:
     """That nothing costs much, as far as the log shows it."""
     waits = data_message(report.run, report.ledger)
-    if waits is not None and waits.key == "data-by-means":
+    if waits is not None and waits.key in _BY_MEANS:
         return waits
     if report.trend is not None and (has_two_speeds(report) or _changes_pace(report)):
         return report.trend.message
