@@ -81,9 +81,13 @@ class Settings(Mapping[str, Setting]):
     def number(self, name: str) -> float | None:
         """The value as a number, or None when it is unknown or not a number."""
         setting = self._values.get(name)
-        if setting is None or isinstance(setting.value, bool | str) or not math.isfinite(setting.value):
+        if setting is None or isinstance(setting.value, bool | str):
             return None
-        return float(setting.value)
+        try:
+            number = float(setting.value)
+        except OverflowError:  # hundreds of digits
+            return None
+        return number if math.isfinite(number) else None
 
     def count(self, name: str) -> int | None:
         """The value as a positive whole number, or None."""
