@@ -48,8 +48,9 @@ FORMAT = Format(
         # Loops of one's own around accelerate print a result in words.
         Line(
             "evaluation",
-            rf"{HEAD}{_AFTER_STEP}(?:epoch \d{{1,6}}: (?:perplexity: \S+ )?)?(?i:(?:mean|avg|average) )?"
+            rf"^{HEAD}{_AFTER_STEP}(?:epoch \d{{1,6}}: (?:perplexity: \S+ )?)?(?i:(?:mean|avg|average) )?"
             rf"(?i:val|valid|validation|eval|evaluation)[ _](?i:loss) ?[:=] ?(?P<val_loss>{NUMBER})(?![\w.])",
+            weak=True,
         ),
         Line(
             "fact",
@@ -143,6 +144,7 @@ FORMAT = Format(
         ),
         Sample("Validation loss = 2.25", "evaluation", {"val_loss": 2.25}),
         Sample("Mean train loss: 3.4411", None),
+        Sample("Epoch 3, Val Loss: 0.2471, Val Acc: 0.91", None),
         Sample("optim=OptimizerNames.ADAMW_TORCH,", "fact"),
         Sample("optim=adamw_torch_fused,", "fact"),
         Sample(
