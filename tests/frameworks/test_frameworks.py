@@ -55,6 +55,8 @@ CASES = {
         {41: "stall", 17: "data"},
         ("evaluation", "checkpoint", "data"),
     ),
+    "numpy": Case("numpy", "numpy_loop", (), 120, None, {60: "data"}, ("evaluation", "checkpoint")),
+    "silent": Case("torch", "silent_generator", (), 79, None, {45: "data"}, ("evaluation", "checkpoint")),
     "huggingface": Case(
         "torch transformers accelerate",
         "huggingface",

@@ -148,6 +148,18 @@ def other(model):
 def sample_images(model):
     for x in noise:
         model(x)                                    # 61
+def play(model):
+    with torch.no_grad():
+        for _ in range(steps):
+            env.step(policy(x))                     # 65
+    for x in parts:
+        with torch.no_grad():
+            model(x)                                # 68
+        rest()                                      # 69
+    for x in parts:
+        with torch.no_grad():
+            target = teacher(x)                     # 72
+        loss(x, target).backward()                  # 73
 """
 
 
@@ -168,6 +180,7 @@ def sample_images(model):
         ),
         *((47, "evaluation"), (48, "evaluation"), (49, "checkpoint"), (50, "data"), (51, "data"), (53, "data")),
         *((56, None), (57, None), (61, None)),
+        *((65, None), (68, "evaluation"), (69, "evaluation"), (72, None), (73, None)),
     ],
 )
 def test_what_encloses_a_line_says_what_it_is(tmp_path, line, kind):

@@ -127,3 +127,107 @@ def test_the_last_checkpoint_does_not_last_until_the_end(tmp_path):
     phases = script.phases()
     script.holds(phases, "evaluation", "checkpoint", "step")
     assert phases["checkpoint"].seconds == pytest.approx(script.true["checkpoint"], rel=0.1)
+
+
+def test_an_evaluation_after_a_printed_step_ends_with_its_line(tmp_path):
+    """The steps print their own time; what follows the evaluation's line is no evaluation."""
+    script = Script(tmp_path)
+    script.print("begin")
+    for epoch in range(3):
+        for step in range(70 * epoch + 1, 70 * epoch + 71):
+            script.spend("step", 0.05)
+            if step % 10 == 0:
+                script.print(f"Epoch {epoch} | iter {step} | loss {4 - step / 100:.4f} | iter time 50.{step % 7}0ms")
+        script.spend("evaluation", 0.8)
+        script.print(f"Epoch {epoch} | val loss {2 - epoch / 10:.4f}")
+        script.spend("checkpoint", 0.4)
+    phases = script.phases()
+    script.true["checkpoint"] -= 0.4  # after the last line
+    script.holds(phases, "evaluation", "checkpoint")
+    assert phases["evaluation"].high_s - phases["evaluation"].low_s < 1.7  # what is after the last row apart
+
+
+def test_a_checkpoint_between_epochs_that_print_their_time_is_apart_from_the_evaluation(tmp_path):
+    script = Script(tmp_path)
+    script.print("begin")
+    for epoch in range(1, 9):
+        script.spend("step", 1.5)
+        script.spend("evaluation", 0.6)
+        script.print(f"Epoch {epoch}/8 - 1.50s - val_acc: 0.9{epoch} - val_loss: 0.{20 - epoch}")
+        if epoch % 2 == 0:
+            script.spend("checkpoint", 0.4)
+            script.print(f"model saved to {epoch}.joblib")
+    phases = script.phases()
+    script.holds(phases, "step", "evaluation", "checkpoint")
+    assert phases["checkpoint"].seconds == pytest.approx(1.6, abs=0.05)
+
+
+def test_epochs_of_whole_seconds_leave_room_for_what_was_cut_off(tmp_path):
+    script = Script(tmp_path)
+    script.print("finding a learning rate")
+    for epoch in range(1, 5):
+        script.spend("step", 4.5)
+        script.spend("evaluation", 0.75)
+        script.print(f"Epoch: 0{epoch} | Train Loss: {3 / epoch:.3f} | Val. Loss: {2 / epoch:.3f} | Epoch Time: 0m 4s")
+        script.spend("checkpoint", 0.35)
+    script.true["checkpoint"] -= 0.35
+    script.holds(script.phases(), "step", "evaluation", "checkpoint")
+
+
+def test_a_checkpoint_is_none_of_what_came_before_another_line(tmp_path):
+    """The result of an evaluation that nothing names as one is printed right before the checkpoint."""
+    script = Script(tmp_path)
+    script.print("***** Running training *****")
+    for epoch in range(4):
+        for step in range(25 * epoch + 1, 25 * epoch + 26):
+            script.spend("step", 0.09)
+            if step % 5 == 0:
+                script.print(f"INFO - __main__ - epoch {epoch} step {step} loss {14 - step / 20:.4f}")
+        script.spend("evaluation", 0.8)
+        script.print(f"INFO - __main__ - epoch {epoch}: mse {13 - epoch:.4f}")
+        script.print(f"INFO - accelerate.accelerator - Saving current state to out/epoch_{epoch}")
+        script.spend("checkpoint", 0.4)
+    phases = script.phases()
+    script.true["checkpoint"] -= 0.4
+    script.holds(phases, "evaluation", "checkpoint")
+    assert phases["checkpoint"].seconds == pytest.approx(1.2, abs=0.1)
+
+
+def test_a_bar_of_less_than_a_second_is_timed_by_its_lines(tmp_path):
+    """`[00:00<00:00` says nothing of 0.7 s; every second step is drawn, and one step waits as long."""
+    script = Script(tmp_path)
+
+    def bar(name: str, done: int, total: int, passed: float) -> None:
+        clock = f"00:{int(passed):02d}<00:00"
+        shown = f"{done}/{total} [{clock}, {done / max(passed, 0.01):.2f}it/s]"
+        script.print(f"{name}: {100 * done // total:3d}%|{'#' * (done * 10 // total):10}| {shown}")
+
+    script.print("begin")
+    for epoch in range(4):
+        began = script.now
+        bar(f"Epoch {epoch}", 0, 50, 0)
+        for step in range(1, 51):
+            script.spend("step", 0.065)
+            if epoch == 3 and step == 30:
+                script.spend("stall", 0.7)
+            if step % 2 == 0:
+                bar(f"Epoch {epoch}", step, 50, script.now - began)
+        began = script.now
+        for batch in range(2, 11, 2):
+            script.spend("evaluation", 0.14)
+            bar("val", batch, 10, script.now - began)
+        script.spend("checkpoint", 0.5)
+        script.print(f"Epoch {epoch} | snapshot saved")
+    script.holds(script.phases(), "evaluation", "checkpoint")
+
+
+def test_epochs_that_each_hold_an_evaluation_and_show_none(tmp_path):
+    """The fastest of them has one as well."""
+    script = Script(tmp_path)
+    script.print("begin")
+    for epoch in range(5):
+        script.spend("step", 3.0)
+        script.spend("evaluation", 0.7)
+        script.spend("checkpoint", 0.4)
+        script.print(f"epoch {epoch}: loss_D {1.2 - epoch / 20:.3f} loss_G {0.6 + epoch / 30:.3f}")
+    script.holds(script.phases(), "step", "evaluation", "checkpoint")

@@ -43,3 +43,16 @@ def test_what_follows_a_save_is_its_own(pauses, tails):
     until = int(ends[-1]) + (10 + pauses[39]) * MS if 39 in pauses else int(ends[-1])
     found = save_tails(starts, ends, {"checkpoint": saves}, until)
     assert ((found[:, 1] - found[:, 0]) // MS).tolist() == tails
+
+
+def test_a_pause_that_steps_without_a_save_have_too_is_none_of_the_save():
+    """Every fourth step is followed by a rollout, some of them after a save."""
+    starts, ends, saves = rows({5: 300, 15: 320, 25: 310})
+    shift = np.zeros(len(starts), dtype=np.int64)
+    shift[[8, 10, 18, 20, 22]] = 310 * MS  # pauses before these
+    moved = np.cumsum(shift)
+    row = np.searchsorted(starts, saves[:, 0], side="right") - 1
+    found = save_tails(
+        starts + moved, ends + moved, {"checkpoint": saves + moved[row][:, None]}, int(ends[-1] + moved[-1])
+    )
+    assert not len(found)

@@ -319,3 +319,32 @@ def _environment(**more: str) -> dict[str, str]:
     import os
 
     return {key: own for key, own in os.environ.items() if key != "STEPSCOPE_RECORDING"} | more
+
+
+def test_a_run_without_lines_lasts_from_its_first_step_to_the_end_of_its_last_work(tmp_path):
+    """Not from the collections while packages are imported to the one with which the process ends."""
+    recording = Recording(tmp_path)
+    recording.span("gc", 0.5)
+    recording.now += 4
+    for step in range(20):
+        recording.span("step", 0.1, str(step))
+    recording.span("checkpoint", 0.3)
+    recording.now += 0.2
+    recording.span("gc", 1.0)
+    assert explain(read(str(tmp_path))).ledger.wall_s == pytest.approx(2.3, abs=0.01)
+
+
+def test_what_was_seen_of_a_loop_without_a_step_is_added_to_its_lines(tmp_path):
+    """The last evaluation is after the last printed step: its seconds come from no step."""
+    recording = Recording(tmp_path)
+    for step in range(10, 101, 10):
+        recording.now += 0.5
+        recording.line(f"step {step}/100 loss {3 - step / 100:.3f}")
+        if step % 50 == 0:
+            recording.span("evaluation", 0.8, "sampled 5000000")
+            recording.span("checkpoint", 0.4, "sampled 5000000")
+            recording.line("accuracy 0.9")
+    found = seconds(tmp_path)
+    assert (found["evaluation"], found["checkpoint"]) == pytest.approx((1.6, 0.8), abs=0.01)
+    assert found["step"] == pytest.approx(4.5, abs=0.02)
+    assert found.get("unlogged", 0.0) < 0.05

@@ -42,6 +42,8 @@ def with_unseen(ledger: Ledger, run: Run) -> Ledger:
         if low_s < _STEADY * step.seconds:
             phases["step"] = step._replace(low_s=low_s)
             most_s += step.seconds - low_s
+        elif most_s:
+            most_s += max(0.0, step.seconds - low_s)
     shared_s = _beside_evaluations_s(run, phases) if "checkpoint" in missing else 0.0
     if shared_s:
         own = phases["evaluation"]

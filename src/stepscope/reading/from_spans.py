@@ -31,6 +31,9 @@ _COVERS = 0.8
 _LATE_NS = 20_000_000
 # A loop that makes so many steps of an optimizer, at most, for each step that it prints, by this many printed ones.
 _MOST_JOINED, _LEAST_PRINTED, _MOSTLY = 8, 4, 0.8
+_STOPS = ("evaluation", "checkpoint")
+# Kinds that are a training's own, at whatever time.
+_WORK = ("step", *WAITS, *_STOPS, "compile")
 _LOSSES = ("loss", "train_loss", "train/loss")
 _VAL_LOSSES = ("val_loss", "eval_loss", "valid_loss", "validation_loss", "test_loss")
 
@@ -241,17 +244,19 @@ def _row_ends(main: MainLane, starts: Ints, is_first: np.ndarray) -> Ints:
 def _frame(frame: tuple[int, int] | None, main: MainLane) -> Stamps:
     """From the first line to the last, where the lines cover the steps; else all that was recorded."""
     begin, end = int(main.begin[0]), int(main.end[-1])
-    last = max(lane.last_ns for lane in main.lanes)
     if frame is not None and min(end, frame[1]) - max(begin, frame[0]) >= _COVERS * (end - begin):
         first, last = frame
         # What began right after the first line was printed may have done so before we had that line.
         begins = joined(main.lanes[0].spans, ("evaluation", "checkpoint"))[:, 0]
         first = int(begins[(begins > first - _LATE_NS) & (begins < first)].min(initial=first))
     else:
-        # Collections while packages are imported are no part of it.
-        known = ("step", *WAITS, "evaluation", "checkpoint", "compile")
-        first = min(
-            int(lane.spans[kind][0, 0]) for lane in main.lanes for kind in known if len(lane.spans.get(kind, ()))
+        # Collections while packages are imported, and when the process ends, are no part of it.
+        own = [lane.spans[kind] for lane in main.lanes for kind in _WORK if len(lane.spans.get(kind, ()))]
+        lines = [frame] if frame is not None else []
+        first = min(*(int(spans[0, 0]) for spans in own), *(line[0] for line in lines), begin)
+        last = max(*(int(spans[:, 1].max()) for spans in own), *(line[1] for line in lines), end)
+        last = max(
+            last, *(lane.last_ns for lane in main.lanes if any(still.kind in _STOPS for still in lane.open)), last
         )
     return Stamps(first_ns=first, last_ns=last, dated=True, zoned=True, daily=False, resolution_ns=1)
 

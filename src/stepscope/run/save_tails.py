@@ -68,6 +68,8 @@ def save_tails(starts: Ints, ends: Ints, spans: Mapping[str, Ints], until: int) 
     if not is_enough or len(found) < _MOSTLY * tried:
         return nothing
     usual = int(median(np.array([end - begin for begin, end in found])))
+    if int((after[has_none] > usual / 2).sum()) > len(found):
+        return nothing  # other steps have it, too
     if len(found) >= _LEAST_TO_COMPARE:  # what one pause has beyond the others is not its save's
         found = [(begin, end if end - begin <= _OUTLIER * usual else begin + usual) for begin, end in found]
     most = max(end - begin for begin, end in found)  # what comes after the run is not the last save's

@@ -13,7 +13,7 @@ if _TIMES != 1:
     time.sleep = lambda seconds: _sleep(_TIMES * seconds)
 
 # Where the text of a program is not to say what it does.
-EVALUATION, CHECKPOINT = "evaluation", "checkpoint"
+EVALUATION, CHECKPOINT = E, C = "evaluation", "checkpoint"
 _FILE = open(os.environ["TRUTH"], "a", buffering=1)  # noqa: SIM115
 
 print("begin", flush=True)

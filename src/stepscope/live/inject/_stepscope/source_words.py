@@ -168,7 +168,16 @@ def _is_save(call: ast.Call) -> bool:
 
 
 def _evaluates(node: ast.For | ast.AsyncFor) -> bool:
-    return _kind_of(ast.unparse(node.iter)) == "evaluation" or _tests_batches(node)
+    return _kind_of(ast.unparse(node.iter)) == "evaluation" or _tests_batches(node) or _tries_batches(node)
+
+
+def _tries_batches(node: ast.For | ast.AsyncFor) -> bool:
+    """Whether a loop goes through its batches without gradients, and trains with none of them."""
+    blocks = [own for own in node.body if isinstance(own, ast.With)]
+    if not any(_is_without_gradients(ast.unparse(item.context_expr)) for own in blocks for item in own.items):
+        return False
+    names = {ast.unparse(call.func).rpartition(".")[2] for call in _calls(node)}
+    return not names & {*_TRAINS, "step"}
 
 
 def _tests_batches(node: ast.For | ast.AsyncFor) -> bool:
