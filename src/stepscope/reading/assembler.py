@@ -457,7 +457,7 @@ class RunAssembler:
             last, row = None, 0
         if kind == "evaluation" and self.nested.take_result(so_far.events, took_ns(groups), loss, len(so_far.rows)):
             return
-        if so_far.events.continue_last(kind, groups, row, self.num_lines):
+        if so_far.events.continue_last(kind, groups, row, self.num_lines, loss):
             return
         if rank in so_far.writers.ranks or so_far.events.is_repeated(kind, row, groups, rank=rank, is_bar=is_bar):
             return

@@ -106,12 +106,14 @@ class EventStore:
         if len(self.excerpts) < _MAX_EXCERPTS:
             self.excerpts[line] = text[:_MAX_EXCERPT_CHARS]
 
-    def continue_last(self, kind: str, groups: Mapping[str, str | None], row: int, line: int) -> bool:
+    def continue_last(
+        self, kind: str, groups: Mapping[str, str | None], row: int, line: int, loss: float | None
+    ) -> bool:
         """Whether the line only goes on about the last event: further batches of it, its result or its time."""
         if self._last != (kind, row):
             return False
         if not self._progress.is_open:
-            return kind == "evaluation" and self._complete_last(groups, line)
+            return kind == "evaluation" and self._complete_last(groups, line, loss)
         if not groups.get("took_batch"):
             return took_ns(groups) is None
         took = self._progress.advance(groups)
@@ -120,16 +122,20 @@ class EventStore:
         self._numbers[len(self._numbers) - _NUMBERS + _DURATION] = took
         return True
 
-    def _complete_last(self, groups: Mapping[str, str | None], line: int) -> bool:
+    def _complete_last(self, groups: Mapping[str, str | None], line: int, loss: float | None) -> bool:
         """Whether of two lines right after each other one has the result of an evaluation, the other only its time."""
         at = len(self._numbers) - _NUMBERS
-        took, loss = took_ns(groups), groups.get("val_loss")
-        if took is None or took < 0 or loss or groups.get("step") or line - self._numbers[at + _LINE] > _BESIDE:
+        took = took_ns(groups)
+        if groups.get("step") or line - self._numbers[at + _LINE] > _BESIDE or (took is None) == (loss is None):
             return False
-        if self._numbers[at + _DURATION] != NO_TIME:
-            return False
-        self._numbers[at + _DURATION] = took
-        return True
+        has_took, has_loss = self._numbers[at + _DURATION] != NO_TIME, not math.isnan(self._loss[-1])
+        if took is not None and took >= 0 and not has_took:
+            self._numbers[at + _DURATION] = took
+            return True
+        if loss is not None and has_took and not has_loss:
+            self._loss[-1] = loss
+            return True
+        return False
 
     def __len__(self) -> int:
         return len(self._kind)
