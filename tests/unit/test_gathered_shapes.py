@@ -275,7 +275,8 @@ def test_a_run_that_says_so_is_finished(end):
     assert explain(run_of([*lines, end])).state.value == "finished"
 
 
-def test_a_line_beside_its_result_says_how_long_an_evaluation_took():
+@pytest.mark.parametrize("is_before", [False, True])
+def test_a_line_beside_its_result_says_how_long_an_evaluation_took(is_before):
     lines = []
     for step in range(100, 6100, 100):
         speed = 3.7 if step % 400 == 100 and step > 100 else 4.0
@@ -283,7 +284,8 @@ def test_a_line_beside_its_result_says_how_long_an_evaluation_took():
             f"global step {step}/6050, epoch: {step // 2000}, loss: {500 / step:.5f}, speed: {speed:.4f} step/s"
         )
         if step % 400 == 0:
-            lines += [f"eval loss: {600 / step:.5f}, acc: 0.91, ", "eval done total : 1.85 s"]
+            pair = [f"eval loss: {600 / step:.5f}, acc: 0.91, ", "eval done total : 1.85 s"]
+            lines += reversed(pair) if is_before else pair
     spent = {phase.phase: phase for phase in explain(run_of(lines)).ledger.phases}
     assert spent["evaluation"].num == 15
     assert spent["evaluation"].seconds == pytest.approx(15 * 1.85, rel=0.02)
