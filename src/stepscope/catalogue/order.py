@@ -159,6 +159,7 @@ ORDER: list[tuple[str, list[str]]] = [
     ),
     ("flair", ["DEV : loss ", "Model: \"", "max_epochs: \"", "samples/sec", "saving best model", "time (sec)"]),
     ("gaussian_splatting", ["Optimizing ", "Training progress: ", "] Evaluating t", "] Saving "]),
+    ("gensim", [" effective words) took ", "training model with "]),
     ("gluon", [" samples/sec", "] validation: ", "num_epochs="]),
     (
         "gnmt",
@@ -528,10 +529,20 @@ ORDER: list[tuple[str, list[str]]] = [
             "epochs",
         ],
     ),
+    (
+        "rl_games",
+        [
+            "=> loading checkpoint '",
+            "=> saving checkpoint '",
+            "Started to train",
+            "fps step and policy inference: ",
+        ],
+    ),
     ("rsl_rl", ["Iteration time: ", "Learning iteration "]),
     ("rvc", ["====> Epoch: ", "Loaded checkpoint '", "Saving model and optimizer state at epoch "]),
     ("sb3_progress", []),
     ("sb3_table", ["TimeElapsed", "TimestepsSoFar", "fps ", "loss ", "time_elapsed", "timesteps"]),
+    ("sockeye", [" samples/sec ", "Checkpoint [", "Saved params", "Sockeye version ", "Training started."]),
     ("ssd_pytorch", [" || Loss:", "Saving state, iter:", "imer: ", "test epoch:"]),
     ("stepscope_spans", []),
     (
@@ -584,6 +595,16 @@ ORDER: list[tuple[str, list[str]]] = [
     ("tf_slim", ["Restoring parameters from ", "Saving checkpoint to path ", "Starting Queues.", "global step "]),
     ("tf_time_history", [" examples/second between steps "]),
     ("tfevents", []),
+    (
+        "time_series_library",
+        [
+            " | Train Loss: ",
+            ", epoch: ",
+            "Validation loss decreased (",
+            "s/iter; left time: ",
+            "start training : ",
+        ],
+    ),
     (
         "timm",
         [
@@ -647,6 +668,16 @@ ORDER: list[tuple[str, list[str]]] = [
     ),
     ("wandb_binary", []),
     ("wandb_history", []),
+    (
+        "wenet",
+        [
+            "CV info ",
+            "Checkpoint: loading from checkpoint ",
+            "Checkpoint: save to checkpoint ",
+            "TRAIN Batch ",
+            "training on multiple gpus, this gpu 0",
+        ],
+    ),
     ("xgboost", [""]),
     (
         "yolox",

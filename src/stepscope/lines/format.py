@@ -34,7 +34,8 @@ class Line(NamedTuple):
         `percent`, the share of the training that is done, or `epochs_done`, with its fraction; `loss`,
         `mfu_pct`; `data_s`, how long the step waited for its batch; `tokens` or `tokens_per_s`, and where the line has
         both and no time, a step takes their quotient; `per_steps` when the figure is the time of that many steps
-        together; `samples_per_s`, which is a time once `samples_per_step` is known; `mean_steps_per_s`, the mean rate
+        together; `samples_per_s`, which is a time once `samples_per_step` is known, or with `samples_done`, the samples
+        counted so far; `mean_steps_per_s`, the mean rate
         since the start, which with `step` makes a running clock; `left_min`, the whole minutes left of an epoch, or
         `left_clock`, which with `batch` (or `step`) and `batches` make the mean time of a step; `val_loss` or
         `evaluated` where the line also has what an evaluation found, `took_s` if it says how long that took;

@@ -22,7 +22,7 @@ from stepscope.lines.asides import (
     means_in,
     rate_in,
 )
-from stepscope.lines.command import Asked, asked_for
+from stepscope.lines.command import Asked, asked_for, echoed
 from stepscope.run.model import Asides, Ints, Run
 from stepscope.source.lines import LineSplitter
 
@@ -35,6 +35,7 @@ _BELOW = 4
 _ENOUGH_STEPS = 50
 _LEAST_TO_COMPARE = 2
 _DIGITS = re.compile(r"\d+")
+_EPOCH_BEFORE = re.compile(r"(?i)epoch[\W_]{0,8}$")
 _WHOLE_LEFT = "Estimated time to finish: "
 
 
@@ -42,31 +43,50 @@ def with_asides(run: Run, kept: bytes) -> Run:
     """A short run with what its lines say besides: `kept` is the whole log."""
     if not 0 < len(kept) <= MOST_BYTES or not 0 < len(run) <= _MOST_ROWS:
         return run
-    splitter = LineSplitter()
-    texts = [*splitter.feed(kept), *splitter.close()]
+    texts = _lines_of(kept)
     settings = _with_total(run, asked_for(texts), epochs_in(texts))
     return dataclasses.replace(run, asides=_asides(texts, run.steps.line), settings=settings)
 
 
+def with_echoed_total(run: Run, head: bytes) -> Run:
+    """A run whose steps state no total with the one of the settings that its log echoes: `head` is how it begins."""
+    if not len(run) or _states_total(run.settings):
+        return run
+    texts = _lines_of(head)[: int(run.steps.line[0]) - 1]
+    asked, echo = asked_for(texts), echoed(texts)
+    settings = _with_total(run, Asked(asked.steps or echo.steps, asked.epochs or echo.epochs), None)
+    return run if settings is run.settings else dataclasses.replace(run, settings=settings)
+
+
+def _lines_of(kept: bytes) -> list[str]:
+    splitter = LineSplitter()
+    return [*splitter.feed(kept), *splitter.close()]
+
+
+def _states_total(settings: Settings) -> bool:
+    return "max_steps" in settings and settings["max_steps"].origin != "default"
+
+
 def _with_total(run: Run, asked: Asked, epochs: int | None) -> Settings:
-    """The settings, with the total that a pasted command or the epochs state where the log itself states none."""
+    """The settings, with the total that a command, echoed settings or the epochs state where no step's line does."""
     settings = run.settings
-    if "max_steps" in settings and settings["max_steps"].origin != "default":
+    if _states_total(settings):
         return settings
-    total, each, epochs = asked.steps, settings.count("steps_per_epoch"), asked.epochs or epochs
-    if total is None and epochs:
-        total = epochs if _counts_epochs(run) else epochs * each if each else None
-    if total is None or total < int(run.steps.step[-1]):
+    each, epochs = settings.count("steps_per_epoch"), asked.epochs or epochs
+    stated = [asked.steps] if asked.steps else []
+    if epochs and (_counts_epochs(run) or each):
+        stated.append(epochs * (1 if _counts_epochs(run) else each or 0) - 1 + run.format.layout.first_step)
+    total = min(stated, default=0)  # whichever is reached first
+    if total < max(1, int(run.steps.step[-1])):
         return settings
     return settings.with_layer({"max_steps": total}, "log")
 
 
 def _counts_epochs(run: Run) -> bool:
-    """Whether the steps of an inferred format are epochs: the word is right before their number."""
-    fmt = run.format
-    if fmt.inferred is None:
-        return False
-    heads = [line.pattern.partition("(?P<step>") for line in fmt.lines if line.kind in {"step", "fact"}]
+    """Whether the steps of a format are epochs: the word is right before their number."""
+    heads = [line.pattern.partition("(?P<step>") for line in run.format.lines if line.kind in {"step", "fact"}]
+    if run.format.inferred is None:
+        return any(found and _EPOCH_BEFORE.search(before) for before, found, _ in heads)
     return any(found and "epoch" in before[-40:].lower() for before, found, _ in heads)
 
 
