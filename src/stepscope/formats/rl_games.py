@@ -9,7 +9,7 @@ FORMAT = Format(
         Line(
             "step",
             r"fps step: [\d.]+ +fps step and policy inference: [\d.]+ +fps total: (?P<samples_per_s>[\d.]+) "
-            r"+epoch: (?P<step>\d+)(?:/(?P<total>\d+))? +frames: (?P<samples_done>\d+)(?:/\d+)?\s*$",
+            r"+epoch: (?P<step>\d+)(?:/(?P<total>\d+))? +frames: (?P<samples_done>\d+)(?:/(?P<samples_total>\d+))?\s*$",
         ),
         Line("checkpoint", r"=> saving checkpoint '(?P<path>[^']+)'"),
         Line("resume", r"=> loading checkpoint '(?P<path>[^']+)'"),
@@ -33,7 +33,7 @@ FORMAT = Format(
         Sample(
             "fps step: 61210 fps step and policy inference: 52100 fps total: 40960 epoch: 12 frames: 720896/9000000",
             "step",
-            {"step": 12, "samples_done": 720896},
+            {"step": 12, "samples_done": 720896, "samples_total": 9000000},
         ),
         Sample("=> saving checkpoint 'runs/Cartpole/nn/Cartpole.pth'", "checkpoint"),
         Sample("=> loading checkpoint 'runs/Cartpole/nn/Cartpole.pth'", "resume"),

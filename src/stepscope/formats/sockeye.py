@@ -20,7 +20,9 @@ FORMAT = Format(
         ),
         Line("checkpoint", rf'{_HEAD}Saved params\S{{0,40}} to "(?P<path>[^"]+)"'),
         Line("start", rf"{_HEAD}(?:Training started\.|Sockeye version )"),
-        Line("chatter", rf"{_HEAD}Checkpoint \[\d+\]\s+(?!.{{0,200}}?\bValidation-)(?:Train-|Time-cost|Speed|Updates=)"),
+        Line(
+            "chatter", rf"{_HEAD}Checkpoint \[\d+\]\s+(?!.{{0,200}}?\bValidation-)(?:Train-|Time-cost|Speed|Updates=)"
+        ),
         Line("chatter", r"sockeye[\w.]{0,60}:\w{1,60}\] (?!Epoch|Checkpoint|Saved params|Training st|Sockeye)"),
     ),
     clock=Clock(

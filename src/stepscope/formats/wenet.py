@@ -14,9 +14,7 @@ FORMAT = Format(
             rf"(?:DEBUG |INFO )?TRAIN Batch (?P<epoch>\d+)/(?P<batch>\d+) {_LOSSES}lr {_NUMBER} "
             rf"(?:grad_norm {_NUMBER} )?(?:step \d+ )?rank 0\b",
         ),
-        Line(
-            "evaluation", rf"(?:INFO )?Epoch \d+ (?:Step \d+ )?CV info (?:lr \S+ )?cv_loss:? (?P<val_loss>{_NUMBER})"
-        ),
+        Line("evaluation", rf"(?:INFO )?Epoch \d+ (?:Step \d+ )?CV info (?:lr \S+ )?cv_loss:? (?P<val_loss>{_NUMBER})"),
         Line("checkpoint", r"(?:INFO )?(?:\[Rank \d+\] )?Checkpoint: save to checkpoint (?P<path>\S+)"),
         Line("resume", r"(?:INFO )?(?:\[Rank \d+\] )?Checkpoint: loading from checkpoint (?P<path>\S+)"),
         Line("start", r"(?:INFO )?training on multiple gpus, this gpu 0\b"),

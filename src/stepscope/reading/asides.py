@@ -50,12 +50,25 @@ def with_asides(run: Run, kept: bytes) -> Run:
 
 def with_echoed_total(run: Run, head: bytes) -> Run:
     """A run whose steps state no total with the one of the settings that its log echoes: `head` is how it begins."""
-    if not len(run) or _states_total(run.settings):
+    if not len(run):
         return run
     texts = _lines_of(head)[: int(run.steps.line[0]) - 1]
-    asked, echo = asked_for(texts), echoed(texts)
-    settings = _with_total(run, Asked(asked.steps or echo.steps, asked.epochs or echo.epochs), None)
+    echo = echoed(texts)
+    settings = _with_last_epoch(run, echo.epochs)
+    if not _states_total(settings):
+        asked = asked_for(texts)
+        settings = _with_total(run, Asked(asked.steps or echo.steps, asked.epochs or echo.epochs), None)
     return run if settings is run.settings else dataclasses.replace(run, settings=settings)
+
+
+def _with_last_epoch(run: Run, epochs: int | None) -> Settings:
+    """The settings, with one epoch more where epochs count from `0/3` and the echoed settings say that there are 4."""
+    settings, layout = run.settings, run.format.layout
+    each, total = settings.count("steps_per_epoch"), settings.count("max_steps")
+    if not (epochs and each and total) or layout.first_epoch:
+        return settings
+    last = epochs * each - 1 + layout.first_step
+    return settings.with_layer({"max_steps": last}, "log") if last - total == each else settings
 
 
 def _lines_of(kept: bytes) -> list[str]:

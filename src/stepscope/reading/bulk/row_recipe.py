@@ -30,6 +30,7 @@ _NOT_HERE = (
     "epochs_done",
     "per_steps",
     "samples_per_s",
+    "samples_done",
     "mean_steps_per_s",
     *EVALUATED,
     *OWN_EVENTS,

@@ -1,0 +1,61 @@
+"""Shapes of lines that were first met in logs that somebody simulated; the logs here are invented."""
+
+from __future__ import annotations
+
+import pytest
+
+from stepscope.analysis.explain import explain
+from stepscope.reading.log_reader import LogReader
+
+
+def run_of(lines):
+    reader = LogReader(paths=["a.log"])
+    reader.begin_file()
+    reader.feed(("\n".join(lines) + "\n").encode())
+    reader.end_file()
+    return reader.run()
+
+
+def test_frames_that_are_counted_make_a_rate_a_time():
+    rate = "fps step: 90000 fps step and policy inference: 80000 fps total"
+    lines = [f"{rate}: {32000 + n % 3 * 10} epoch: {n}/400 frames: {(n - 1) * 16000}" for n in range(1, 61)]
+    report = explain(run_of(["Started to train", *lines]))
+    assert report.run.format.name == "rl_games"
+    assert report.ledger.step.typical_s == pytest.approx(0.5, rel=0.01)
+    assert report.forecast.remaining_s == pytest.approx(170, rel=0.02)
+
+
+def test_samples_out_of_all_samples_are_a_share():
+    lines = ["Training for 200 kimg...", ""]
+    lines += [
+        f"tick {n:<5} kimg {4.0 * n:<8.1f} time {n + 1}m 00s       sec/tick 60.{n % 4}    sec/kimg 15.00   "
+        f"maintenance 0.1    cpumem 4.10   gpumem 9.20   augment 0.010"
+        for n in range(21)
+    ]
+    report = explain(run_of(lines))
+    assert report.run.settings.count("max_steps") == 50
+    assert report.forecast.remaining_s == pytest.approx(30 * 60.2, rel=0.03)
+
+
+def iterations(epoch, speed, first):
+    """What the Time-Series-Library prints of an epoch of 250 iterations."""
+    yield f"\titers: 100, epoch: {epoch} | loss: 0.{900 - epoch}1234"
+    yield f"\tspeed: {first:.4f}s/iter; left time: 50.1000s"
+    yield f"\titers: 200, epoch: {epoch} | loss: 0.{899 - epoch}1234"
+    yield f"\tspeed: {speed:.4f}s/iter; left time: 49.1000s"
+    yield f"Epoch: {epoch} cost time: {250 * speed:.10f}"
+    yield f"Epoch: {epoch}, Steps: 250 | Train Loss: 0.8123456 Vali Loss: 0.9123456 Test Loss: 0.9523456"
+    yield "Validation loss decreased (0.920000 --> 0.912346).  Saving model ..."
+
+
+def test_a_timer_that_runs_on_over_the_end_of_an_epoch_holds_its_evaluation():
+    # 50 iterations of the epoch before, 6 s of validation and 100 iterations, divided by 100
+    lines = [line for epoch in range(1, 8) for line in iterations(epoch, 0.05, 0.052 if epoch == 1 else 0.135)]
+    report = explain(run_of(["Args: Namespace(train_epochs=10)", ">>>>>>>start training : a_0>>>>>>>", *lines]))
+    run = report.run
+    assert run.format.name == "time_series_library"
+    assert int(run.steps.step[-1]) == 7 * 250
+    assert run.settings.count("max_steps") == 10 * 250
+    assert report.ledger.step.typical_s == pytest.approx(0.05, rel=0.03)
+    evaluation = report.ledger.seconds("evaluation")
+    assert evaluation == pytest.approx(7 * 6, rel=0.15)
