@@ -40,6 +40,7 @@ ORDER: list[tuple[str, list[str]]] = [
     ("catboost", ["Learning rate set to ", "remaining: "]),
     ("catboost_info", []),
     ("chainer", ["      ", " epoch / ", " iterations", "e+"]),
+    ("chainer_epochs", ["        ", " epoch / ", "# epoch: "]),
     ("chrome_trace", []),
     ("cleanrl", [" steps resulting in ", "SPS: ", "args.num_iterations=", "global_step=", "model saved to "]),
     (
@@ -158,6 +159,7 @@ ORDER: list[tuple[str, list[str]]] = [
         ],
     ),
     ("flair", ["DEV : loss ", "Model: \"", "max_epochs: \"", "samples/sec", "saving best model", "time (sec)"]),
+    ("flower", ["FL starting", "Starting Flower s", "fit progress: ("]),
     ("gaussian_splatting", ["Optimizing ", "Training progress: ", "] Evaluating t", "] Saving "]),
     ("gensim", [" effective words) took ", "training model with "]),
     ("gluon", [" samples/sec", "] validation: ", "num_epochs="]),
