@@ -59,3 +59,27 @@ def test_a_timer_that_runs_on_over_the_end_of_an_epoch_holds_its_evaluation():
     assert report.ledger.step.typical_s == pytest.approx(0.05, rel=0.03)
     evaluation = report.ledger.seconds("evaluation")
     assert evaluation == pytest.approx(7 * 6, rel=0.15)
+
+
+def keras_1(num_epochs, *, draws=True):
+    """Epochs of 2400 samples, in batches of 60, as Keras 1 drew them."""
+    yield "Train on 2400 samples, validate on 600 samples"
+    for epoch in range(1, num_epochs + 1):
+        yield f"Epoch {epoch}/12"
+        for done in range(60, 2400, 60) if draws else ():
+            yield f"{done:4}/2400 [==>...........................] - ETA: {20 - done // 120}s - loss: 0.9{done}"
+        yield f"2400/2400 [==============================] - 2{epoch % 3}s - loss: 0.8101 - val_loss: 0.9101     "
+
+
+@pytest.mark.parametrize(("draws", "each"), [(True, 40), (False, 1)])
+def test_bars_that_count_samples_are_counted_in_batches(draws, each):
+    report = explain(run_of(list(keras_1(8, draws=draws))))
+    assert int(report.run.steps.step[-1]) == 8 * each
+    assert report.run.settings.count("max_steps") == 12 * each
+    assert report.ledger.step.typical_s == pytest.approx(21.5 / each, rel=0.06)
+
+
+def test_an_epoch_of_samples_under_way_counts_its_batches():
+    lines = list(keras_1(5))
+    run = run_of(lines[:-10])
+    assert int(run.steps.step[-1]) == 4 * 40 + 30

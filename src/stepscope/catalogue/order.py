@@ -751,7 +751,7 @@ ORDER: list[tuple[str, list[str]]] = [
             "using pre-trained model",
         ],
     ),
-    ("keras", [" - ", "Epoch ", "saving model to "]),
+    ("keras", [" - ", "Epoch ", "Train on ", "saving model to "]),
     (
         "megatron_2023",
         [

@@ -10,7 +10,19 @@ from stepscope.lines.format import Format, convert
 from stepscope.reading.totals import Totals
 
 _NOT_SETTINGS = frozenset(
-    {"path", "reached", "total", "samples_total", "batches", "epochs", "stamp", "unix_s", "unix_ms", "text"}
+    {
+        "path",
+        "reached",
+        "total",
+        "samples_total",
+        "epoch_samples",
+        "batches",
+        "epochs",
+        "stamp",
+        "unix_s",
+        "unix_ms",
+        "text",
+    }
 )
 
 
