@@ -83,3 +83,49 @@ def test_an_epoch_of_samples_under_way_counts_its_batches():
     lines = list(keras_1(5))
     run = run_of(lines[:-10])
     assert int(run.steps.step[-1]) == 4 * 40 + 30
+
+
+def test_samples_are_counted_in_the_batches_that_rate_and_time_make():
+    lines = ["Params:", "  epochs: 5", "  world_size: 4"]
+    lines += [
+        f"Train Epoch: {epoch} [{512 * batch:>6}/103000 ({batch // 2}%)] Data (t): 0.010 "
+        f"Batch (t): 0.{500 + batch % 7}, {512 / 0.503:#g}/s LR: 0.0001 Loss: {8 - epoch}.5000 (8.7000)"
+        for epoch in range(3)
+        for batch in (1, 21, 41, 61, 81, 101, 121, 141, 161, 181, 201)
+    ]
+    report = explain(run_of(lines))
+    assert report.run.format.name == "open_clip"
+    assert int(report.run.steps.step[-1]) == 2 * 201 + 201
+    assert report.run.settings.count("max_steps") == 5 * 201 - 1
+    assert report.ledger.step.typical_s == pytest.approx(0.503, rel=0.01)
+
+
+def test_a_log_that_begins_in_the_middle_of_an_epoch_finds_the_batch_too():
+    line = "Train Epoch: 1 [{:>6}/103000 (9%)] Data (t): 0.010 Batch (t): 0.5{}, 1017.0/s LR: 0.1 Loss: 8.5 (8.7)"
+    run = run_of([line.format(512 * batch, batch % 7) for batch in range(41, 201, 20)])
+    assert run.settings.count("steps_per_epoch") == 201
+    assert int(run.steps.step[0]) == 201 + 41
+
+
+def test_a_level_and_a_name_before_the_moment_are_no_part_of_the_line():
+    lines = ["INFO flwr 2024-01-02 03:00:00,100 | app.py:146 | Starting Flower server, config: num_rounds=20, x"]
+    lines += [
+        f"INFO flwr 2024-01-02 03:{n:02}:0{n % 3},100 | server.py:119 | fit progress: ({n}, {2 - n / 50}, "
+        f"{{'accuracy': 0.{300 + n}}}, {n * 60 + n % 3}.5)"
+        for n in range(1, 11)
+    ]
+    report = explain(run_of(lines))
+    assert report.run.format.name == "flower"
+    assert report.ledger.step.typical_s == pytest.approx(60, rel=0.03)
+    assert report.forecast.remaining_s == pytest.approx(600, rel=0.03)
+
+
+def test_rows_of_epochs_without_iterations_are_chainers_too():
+    head = ["# epoch: 30", "epoch       main/loss   validation/main/loss  main/accuracy  elapsed_time"]
+    rows = [
+        f"{n:<12}0.{9000 - n * 11:<10}0.{9100 - n * 10:<20}0.{500 + n:<13}{n * 20.5 + n % 2:<12}" for n in range(1, 13)
+    ]
+    report = explain(run_of([*head, *rows]))
+    assert report.run.format.name == "chainer_epochs"
+    assert report.run.settings.count("max_steps") == 30
+    assert report.ledger.step.typical_s == pytest.approx(20.5, rel=0.06)

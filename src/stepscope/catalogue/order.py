@@ -481,6 +481,16 @@ ORDER: list[tuple[str, list[str]]] = [
         ],
     ),
     (
+        "open_clip",
+        [
+            "=> resuming checkpoint '",
+            "Eval Epoch: ",
+            "Train Epoch: ",
+            "in distributed mode",
+            "with a single process",
+        ],
+    ),
+    (
         "opennmt",
         [
             "* number of parameters: ",

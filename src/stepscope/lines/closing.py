@@ -63,6 +63,7 @@ _EARLY_STOP = (
     r"\b[Ee]arly[ _-]?[Ss]topp(?:ing|ed)\b.{0,40}\b(?:triggered|activated|reached|at epoch|at step|after)\b"
     r"|\b(?:[Ss]topp(?:ing|ed)[ _](?:training )?early(?![A-Za-z])|[Tt]raining stopped early)|^Epoch \d+: early stopping"
     r"|^\W{0,5}[Ee]arly[ _-]?[Ss]topp(?:ing|ed)\W{0,5}$"
+    r"|^Stopped by overfitting detector\b|^Early stopping, best iteration is\b"  # CatBoost, LightGBM
     r"|^EarlyStopping: (?:Stopping|Training stopped)|\b[Nn]o improvement\b.{0,60}\b[Ss]topping\b"
 )
 _STOP_WORD = "topp"  # stopping, stopped

@@ -31,6 +31,7 @@ _NOT_HERE = (
     "per_steps",
     "samples_per_s",
     "samples_done",
+    "of_samples",
     "mean_steps_per_s",
     *EVALUATED,
     *OWN_EVENTS,
