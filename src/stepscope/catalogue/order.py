@@ -307,6 +307,9 @@ ORDER: list[tuple[str, list[str]]] = [
             "Loading model from ",
             "Saving model weights and runtime parameters to ",
             "Training started",
+            "[config] after-batches: ",
+            "[config] save-freq: ",
+            "[config] valid-freq: ",
         ],
     ),
     (
