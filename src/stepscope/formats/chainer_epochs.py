@@ -4,7 +4,7 @@ from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
 _NUMBER = r"[-+]?(?:\d[\d.]*+(?:e[-+]?\d++)?|nan|inf)"
 _CLEAR = r"(?:(?:ESC|\^\[)?\[\d*[AJ])*"
-# A cell is twelve characters wide. What follows the epoch has a point: iterations are whole.
+# A cell is twelve characters wide. What follows the epoch, which begins the line, has a point: iterations are whole.
 _EPOCH = r"(?=(?:\d {11}|\d{2} {10}|\d{3} {9}|\d{4} {8})(?:\d+\.\d|nan))(?P<step>\d+)"
 
 FORMAT = Format(
@@ -13,14 +13,14 @@ FORMAT = Format(
     lines=(
         Line(
             "step",
-            rf"{_CLEAR}{_EPOCH} +(?P<loss>{_NUMBER}) {{2,}}(?:{_NUMBER} {{2,}}){{0,40}}?"
+            rf"^{_CLEAR}{_EPOCH} +(?P<loss>{_NUMBER}) {{2,}}(?:{_NUMBER} {{2,}}){{0,40}}?"
             r"(?P<elapsed_s>[1-9]\d*(?:\.\d+)?(?:e\+\d+)?)\s*$",
         ),
-        Line("chatter", rf"{_CLEAR}epoch {{2,}}(?!iteration)(?:[\w./-]{{1,80}} {{2,}}){{1,40}}elapsed_time\s*$"),
-        Line("chatter", rf"{_CLEAR}(?: *total|this epoch) \[[#.]+\] +[\d.]+%\s*$"),
-        Line("fact", rf"{_CLEAR}\d+ iter, \d+ epoch / (?P<total>\d+) epochs\s*$"),
-        Line("fact", r"# epoch: (?P<total>\d+)\s*$"),
-        Line("chatter", rf"{_CLEAR}(?:{_NUMBER}) iters/sec\. Estimated time to finish: "),
+        Line("chatter", rf"{_CLEAR}epoch {{2,}}+(?!iteration)(?:[\w./-]{{1,80}} {{2,}}){{1,40}}elapsed_time\s*$"),
+        Line("chatter", rf"{_CLEAR}(?: *total|this epoch) \[[#.]+\] +[\d.]+%\s*$", weak=True),
+        Line("fact", rf"{_CLEAR}\d+ iter, \d+ epoch / (?P<total>\d+) epochs\s*$", weak=True),
+        Line("fact", r"# epoch: (?P<total>\d+)\s*$", weak=True),
+        Line("chatter", rf"{_CLEAR}(?:{_NUMBER}) iters/sec\. Estimated time to finish: ", weak=True),
     ),
     clock=Clock(
         covers="cumulative",

@@ -18,8 +18,8 @@ FORMAT = Format(
         ),
         Line(
             "evaluation",
-            rf"{_HEAD}\d+epoch results: (?:.{{0,2000}}?\[valid\] (?:{_IN_VALID}?\bloss=(?P<val_loss>{_NUMBER}))?"
-            rf"(?:{_IN_VALID}? time=(?P<took_clock>{_WORDS}))?)?",
+            rf"{_HEAD}\d+epoch results: (?:(?>.{{0,2000}}?\[valid\] )(?>{_IN_VALID}?\bloss=(?P<val_loss>{_NUMBER}))?"
+            rf"(?>{_IN_VALID}? time=(?P<took_clock>{_WORDS}))?)?",
         ),
         Line("checkpoint", rf"{_HEAD}(?:The best model has been updated|There are no improvements in this epoch)"),
         Line("fact", rf"{_HEAD}\d+/(?P<epochs>\d+)epoch started"),

@@ -3,7 +3,7 @@
 from stepscope.lines.format import Clock, Controls, Format, Layout, Line, Sample
 
 _NUMBER = r"(?:[-+]?[\d.]++(?:[eE][-+]?\d++)?|nan|inf)"
-_HEAD = r"(?:sockeye[\w.]{0,60}:\w{1,60}\] )?"  # behind `[2019-02-03:04:05:06:INFO:`
+_HEAD = r"(?:sockeye[\w.]{0,60}+:\w{1,60}+\] )?+"  # behind `[2019-02-03:04:05:06:INFO:`
 
 FORMAT = Format(
     title="Sockeye",
@@ -16,12 +16,12 @@ FORMAT = Format(
         ),
         Line(
             "evaluation",
-            rf"{_HEAD}Checkpoint \[\d+\]\s+.{{0,200}}?\bValidation-[\w-]+=(?P<val_loss>{_NUMBER})",
+            rf"{_HEAD}Checkpoint \[\d++\]\s++(?>.{{0,200}}?\bValidation-)[\w-]{{1,40}}=(?P<val_loss>{_NUMBER})",
         ),
         Line("checkpoint", rf'{_HEAD}Saved params\S{{0,40}} to "(?P<path>[^"]+)"'),
         Line("start", rf"{_HEAD}(?:Training started\.|Sockeye version )"),
         Line(
-            "chatter", rf"{_HEAD}Checkpoint \[\d+\]\s+(?!.{{0,200}}?\bValidation-)(?:Train-|Time-cost|Speed|Updates=)"
+            "chatter", rf"{_HEAD}Checkpoint \[\d++\]\s++(?!.{{0,200}}?\bValidation-)(?:Train-|Time-cost|Speed|Updates=)"
         ),
         Line("chatter", r"sockeye[\w.]{0,60}:\w{1,60}\] (?!Epoch|Checkpoint|Saved params|Training st|Sockeye)"),
     ),
