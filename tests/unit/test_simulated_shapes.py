@@ -37,6 +37,13 @@ def test_samples_out_of_all_samples_are_a_share():
     assert report.forecast.remaining_s == pytest.approx(30 * 60.2, rel=0.03)
 
 
+def test_an_early_stop_is_short_of_the_total_by_design():
+    lines = [line for epoch in range(1, 8) for line in iterations(epoch, 0.05, 0.052 if epoch == 1 else 0.135)]
+    report = explain(run_of(["Args: Namespace(train_epochs=10)", *lines, "Early stopping"]))
+    assert report.state.value == "finished"
+    assert not [check for check in report.reading.checks if check.code == "R05" and check.verdict == "disagrees"]
+
+
 def iterations(epoch, speed, first):
     """What the Time-Series-Library prints of an epoch of 250 iterations."""
     yield f"\titers: 100, epoch: {epoch} | loss: 0.{900 - epoch}1234"
