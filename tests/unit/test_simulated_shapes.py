@@ -136,3 +136,18 @@ def test_rows_of_epochs_without_iterations_are_chainers_too():
     assert report.run.format.name == "chainer_epochs"
     assert report.run.settings.count("max_steps") == 30
     assert report.ledger.step.typical_s == pytest.approx(20.5, rel=0.06)
+
+
+def test_gensims_own_sum_is_an_end():
+    head = "2024-01-02 03:{:02}:{:02},100 : INFO : "
+    lines = [
+        head.format(n, n % 3) + f"EPOCH - {n} : training on 812000 raw words (601200 effective words) took "
+        f"{59 + n % 3}.{n % 7}s, 9900 effective words/s"
+        for n in range(1, 9)
+    ]
+    end = (
+        head.format(8, 30)
+        + "training on a 6496000 raw words (4809600 effective words) took 480.5s, 9000 effective words/s"
+    )
+    assert explain(run_of(lines)).state.value != "finished"
+    assert explain(run_of([*lines, end])).state.value == "finished"

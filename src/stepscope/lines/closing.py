@@ -58,6 +58,7 @@ _CLOSING = (
     # A test that comes once, at the end.
     r"|(?i:^(?:final |overall )?test(?:ing)?[ _](?:set )?(?:loss|acc|accuracy|results?|scores?|metrics?|performance)\b)"
     r"|(?i:^final (?:results?|metrics?|evaluation|performance|(?:test|val\w*) \w+)\b)"
+    r"|^training on (?:a )?\d+ raw words \(\d+ effective words\) took \d"  # gensim
 )
 _EARLY_STOP = (
     r"\b[Ee]arly[ _-]?[Ss]topp(?:ing|ed)\b.{0,40}\b(?:triggered|activated|reached|at epoch|at step|after)\b"
@@ -97,6 +98,7 @@ _CLOSING_WORDS = (
     *("one", "ONE", "omplete", "OMPLETE", "inished", "INISHED", "summary", "exits", "xit", "XIT", "inal", "INAL"),
     *("best", "Best", "END", "End", "ended", "=end", " end", "success", "raining t", "otal ", "OTAL T", "STOP"),
     *("est ", "esting", "est_", "EST ", "ESTING", "EST_", "aved ", "AVED "),
+    *("raw words",),
 )
 # Lines after which words of an end were those of a stage: the next epoch, another training.
 _GOES_ON = (
