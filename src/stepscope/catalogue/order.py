@@ -41,6 +41,7 @@ ORDER: list[tuple[str, list[str]]] = [
     ("catboost", ["Learning rate set to ", "remaining: "]),
     ("catboost_info", []),
     ("chainer", ["      ", " epoch / ", " iterations", "e+"]),
+    ("chainer_epochs", ["        ", " epoch / ", "# epoch: "]),
     ("chrome_trace", []),
     ("cleanrl", [" steps resulting in ", "SPS: ", "args.num_iterations=", "global_step=", "model saved to "]),
     (
@@ -159,7 +160,9 @@ ORDER: list[tuple[str, list[str]]] = [
         ],
     ),
     ("flair", ["DEV : loss ", "Model: \"", "max_epochs: \"", "samples/sec", "saving best model", "time (sec)"]),
+    ("flower", ["FL starting", "Starting Flower s", "fit progress: ("]),
     ("gaussian_splatting", ["Optimizing ", "Training progress: ", "] Evaluating t", "] Saving "]),
+    ("gensim", [" effective words) took ", "training model with "]),
     ("gluon", [" samples/sec", "] validation: ", "num_epochs="]),
     (
         "gnmt",
@@ -305,6 +308,9 @@ ORDER: list[tuple[str, list[str]]] = [
             "Loading model from ",
             "Saving model weights and runtime parameters to ",
             "Training started",
+            "[config] after-batches: ",
+            "[config] save-freq: ",
+            "[config] valid-freq: ",
         ],
     ),
     (
@@ -479,6 +485,16 @@ ORDER: list[tuple[str, list[str]]] = [
         ],
     ),
     (
+        "open_clip",
+        [
+            "=> resuming checkpoint '",
+            "Eval Epoch: ",
+            "Train Epoch: ",
+            "in distributed mode",
+            "with a single process",
+        ],
+    ),
+    (
         "opennmt",
         [
             "* number of parameters: ",
@@ -530,11 +546,21 @@ ORDER: list[tuple[str, list[str]]] = [
             "epochs",
         ],
     ),
+    (
+        "rl_games",
+        [
+            "=> loading checkpoint '",
+            "=> saving checkpoint '",
+            "Started to train",
+            "fps step and policy inference: ",
+        ],
+    ),
     ("rsl_rl", ["Iteration time: ", "Learning iteration "]),
     ("rvc", ["====> Epoch: ", "Loaded checkpoint '", "Saving model and optimizer state at epoch "]),
     ("sb3_progress", []),
     ("sb3_table", ["TimeElapsed", "TimestepsSoFar", "fps ", "loss ", "time_elapsed", "timesteps"]),
     ("sockeye", [" Updates/sec=", "Checkpoint [", "max_updates="]),
+    ("sockeye_1", [" samples/sec ", "Checkpoint [", "Saved params", "Sockeye version ", "Training started."]),
     ("ssd_pytorch", [" || Loss:", "Saving state, iter:", "imer: ", "test epoch:"]),
     ("stepscope_spans", []),
     (
@@ -587,6 +613,16 @@ ORDER: list[tuple[str, list[str]]] = [
     ("tf_slim", ["Restoring parameters from ", "Saving checkpoint to path ", "Starting Queues.", "global step "]),
     ("tf_time_history", [" examples/second between steps "]),
     ("tfevents", []),
+    (
+        "time_series_library",
+        [
+            " | Train Loss: ",
+            ", epoch: ",
+            "Validation loss decreased (",
+            "s/iter; left time: ",
+            "start training : ",
+        ],
+    ),
     (
         "timm",
         [
@@ -660,6 +696,16 @@ ORDER: list[tuple[str, list[str]]] = [
     ),
     ("wandb_binary", []),
     ("wandb_history", []),
+    (
+        "wenet",
+        [
+            "CV info ",
+            "Checkpoint: loading from checkpoint ",
+            "Checkpoint: save to checkpoint ",
+            "TRAIN Batch ",
+            "training on multiple gpus, this gpu 0",
+        ],
+    ),
     ("xgboost", [""]),
     (
         "yolox",
@@ -702,7 +748,7 @@ ORDER: list[tuple[str, list[str]]] = [
             "using pre-trained model",
         ],
     ),
-    ("keras", [" - ", "Epoch ", "saving model to "]),
+    ("keras", [" - ", "Epoch ", "Train on ", "saving model to "]),
     (
         "megatron_2023",
         [

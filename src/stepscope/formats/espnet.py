@@ -5,6 +5,8 @@ from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 _NUMBER = r"(?:[-+]?[\d.]++(?:[eE][-+]?\d++)?|nan|inf)"
 _STAMP = r"(?:\[[\w.-]{1,80}\] (?P<stamp>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d+) )?"
 _HEAD = rf"{_STAMP}(?:\(\w+:\d+\) INFO: )?"
+_IN_VALID = r"(?:(?!\[att_plot).){0,1000}"
+_WORDS = r"(?:\d+ (?:hour|minute)s?(?:,| and)* ?){0,2}(?:[\d.]+ seconds?)?(?=,|$)"
 
 FORMAT = Format(
     title="ESPnet",
@@ -18,7 +20,8 @@ FORMAT = Format(
         ),
         Line(
             "evaluation",
-            rf"{_HEAD}\d+epoch results: (?:.{{0,2000}}?\[valid\] (?:.{{0,1000}}?\bloss=(?P<val_loss>{_NUMBER}))?)?",
+            rf"{_HEAD}\d+epoch results: (?:(?>.{{0,2000}}?\[valid\] )(?>{_IN_VALID}?\bloss=(?P<val_loss>{_NUMBER}))?"
+            rf"(?>{_IN_VALID}? time=(?P<took_clock>{_WORDS}))?)?",
         ),
         Line("checkpoint", rf"{_HEAD}(?:The best model has been updated|There are no improvements in this epoch)"),
         Line("fact", rf"{_HEAD}\d+/(?P<epochs>\d+)epoch started"),
@@ -47,6 +50,11 @@ FORMAT = Format(
         Sample("4epoch:train:501-1000batch: loss=28.91", "step", {"epoch": 4, "batch": 1000}),
         Sample(
             "4epoch results: [train] loss=28.4, time=30 minutes, [valid] loss_ctc=12.0, loss=11.87, time=2 minutes",
+            "evaluation",
+            {"val_loss": 11.87},
+        ),
+        Sample(
+            "4epoch results: [train] time=30 minutes, [valid] loss=11.87, time=1 minute and 4.5 seconds, total_count=4",
             "evaluation",
             {"val_loss": 11.87},
         ),

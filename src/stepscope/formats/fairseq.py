@@ -15,8 +15,8 @@ FORMAT = Format(
     lines=(
         Line(
             "step",
-            rf"{_WHO}epoch \d+:\s+\d+ / \d+ (?:loss=(?P<loss>{_NUMBER}), )?.{{0,2000}}?num_updates=(?P<step>\d+),"
-            r".{0,2000}?[ ,]wall=(?P<elapsed_s>[\d.]+)",
+            rf"{_WHO}epoch \d+:\s+\d+ / (?P<batches>\d+) (?:loss=(?P<loss>{_NUMBER}), )?"
+            r".{0,2000}?num_updates=(?P<step>\d+),.{0,2000}?[ ,]wall=(?P<elapsed_s>[\d.]+)",
         ),
         # The summary of an epoch is one more reading of the same clock.
         Line(

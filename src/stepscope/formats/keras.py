@@ -40,6 +40,8 @@ FORMAT = Format(
         # fit() begins: it counts from 1, and each call is a training of its own.
         Line("start", r"Epoch (?P<epoch>0*1)/(?P<epochs>\d+)(?=\s*$|\[)"),
         Line("fact", r"Epoch (?P<epoch>(?!0*1/)\d+)/(?P<epochs>\d+)(?=\s*$|\[)"),
+        # The bars of old versions count samples; with the time of one they are read by epochs, as another format.
+        Line("fact", r"Train on (?P<epoch_samples>\d+) samples", weak=True),
         Line("checkpoint", r"Epoch \d+: (?:\w+ improved from \S+ to \S+, )?saving model to (?P<path>.+)"),
         Line("chatter", r"Epoch \d+: (?:\w+ did not improve|early stopping|\w+ reducing learning rate)"),
         Line("fact", r"(?P<bar_batch>\d+)/(?P<bar_batches>\d+) \[(?:=*>\.*|\.+)\]? - ETA: (?P<bar_left>\d[\d:]*s?)"),
@@ -91,6 +93,7 @@ FORMAT = Format(
         Sample("Epoch 1/12", "start", {"epoch": 1, "epochs": 12}),
         Sample("Epoch 3/12", "fact", {"epoch": 3, "epochs": 12}),
         Sample("Epoch 8/10[======>.......................] - ETA: 12s", "fact", {"epoch": 8, "epochs": 10}),
+        Sample("Train on 2400 samples, validate on 600 samples", "fact", {"epoch_samples": 2400}),
         Sample("Epoch 3: val_loss improved from 0.41 to 0.40, saving model to a.h5", "checkpoint", {"path": "a.h5"}),
         Sample("Epoch 00003: saving model to ckpt/03.keras", "checkpoint", {"path": "ckpt/03.keras"}),
         Sample("Epoch 4: val_loss did not improve from 0.40", "chatter"),

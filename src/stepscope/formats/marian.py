@@ -20,8 +20,13 @@ FORMAT = Format(
         Line("checkpoint", r"Saving model weights and runtime parameters to (?P<path>\S+(?<!orig\.npz))\s*$"),
         Line("start", r"Training started"),
         Line("resume", r"Loading model from (?P<path>\S+)"),
+        # Only a limit above 0 is read: Marian writes 0 for no limit.
+        Line("fact", r"\[config\] after-batches: (?P<total>[1-9]\d*)\s*$"),
+        Line("fact", r"\[config\] valid-freq: (?P<eval_interval>[1-9]\d*)\s*$"),
+        Line("fact", r"\[config\] save-freq: (?P<checkpoint_interval>[1-9]\d*)\s*$"),
         Line(
             "chatter",
+            r"(?!\[config\] (?:after-batches|valid-freq|save-freq): [1-9]\d*\s*$)"
             r"\[(?:config|data|memory|comm|optimizers|training|batching|logits|sqlite|scheduler|shortlist)\] ",
         ),
         Line(
@@ -57,6 +62,11 @@ FORMAT = Format(
         ),
         Sample("Training started", "start"),
         Sample("Loading model from model/model.npz", "resume"),
+        Sample("[config] after-batches: 300000", "fact", {"total": 300000}),
+        Sample("[config] after-batches: 0", "chatter"),
+        Sample("[config] valid-freq: 5000", "fact", {"eval_interval": 5000}),
+        Sample("[config] save-freq: 5000", "fact", {"checkpoint_interval": 5000}),
+        Sample("[config] valid-freq: 1e", "chatter"),
         Sample("[config] after-epochs: 0", "chatter"),
         Sample("Training finished", "chatter"),
         Sample("Ep. 1 : Up. 1,500 : Sen. 98,112 : Cost 6.71203423 : Time 81.", None),  # cut mid-write

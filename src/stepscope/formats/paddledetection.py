@@ -18,7 +18,7 @@ FORMAT = Format(
             r".{0,2000}?\beta: (?:\d+ days?, )?[\d:]+ batch_cost: (?P<dur_s>[\d.]+) data_cost: (?P<data_s>[\d.]+)?",
         ),
         Line(
-            "evaluation", rf"{_LOGGER}Total sample number: (?P<took_samples>\d+), average FPS: (?P<took_per_s>[\d.]+)"
+            "evaluation", rf"{_LOGGER}Total sample number: (?P<took_samples>\d+), avera?ge FPS: (?P<took_per_s>[\d.]+)"
         ),
         Line("checkpoint", rf"{_LOGGER}Save checkpoint: (?P<path>\S+)"),
         Line("resume", rf"{_LOGGER}Resume (?:training )?from (?P<path>\S+)"),
@@ -53,6 +53,7 @@ FORMAT = Format(
             "evaluation",
             {"took_samples": 500, "took_per_s": 21.339},
         ),
+        Sample("ppdet.engine INFO: Total sample number: 500, averge FPS: 21.339", "evaluation"),  # before 2.4
         Sample("ppdet.utils.checkpoint INFO: Save checkpoint: output/yolo_s", "checkpoint", {"path": "output/yolo_s"}),
         Sample("ppdet.engine INFO: Resume from output/yolo_s/11", "resume", {"path": "output/yolo_s/11"}),
         Sample("ppdet.engine INFO: Eval iter: 100", "chatter"),

@@ -31,7 +31,12 @@ FORMAT = Format(
             rf"{_TITAN}Trainer is initialized with local batch size (?P<batch_size>\d+), (?:global batch size \d+, )?"
             r"sequence length (?P<block_size>\d+), total steps (?P<total>\d+)",
         ),
-        Line("start", rf"{_TITAN}Training starts at step \d+"),
+        # Before the trainer was a class, the same line says where it starts.
+        Line(
+            "start",
+            rf"{_TITAN}(?:Trainer initialized\. )?Training starts at step \d+(?:, with local batch size .{{0,160}}?"
+            r"sequence length (?P<block_size>\d+), total steps (?P<total>\d+))?",
+        ),
         Line("resume", rf"{_TITAN}Loading the checkpoint from (?P<path>\S+?)\.?$"),
         Line("fact", rf"{_TITAN}Model .{{1,120}} size: (?P<parameters>[\d,]+) total parameters"),
         Line("fact", rf"{_TITAN}torchtitan version: (?P<text>\S+)"),
@@ -133,6 +138,12 @@ FORMAT = Format(
             {"total": 9000, "batch_size": 4},
         ),
         Sample("Training starts at step 501", "start"),
+        Sample(
+            "Trainer initialized. Training starts at step 1, with local batch size 4, global batch size 32, "
+            "sequence length 4096, total steps 9000 (warmup 300)",
+            "start",
+            {"block_size": 4096, "total": 9000},
+        ),
         Sample(
             "Loading the checkpoint from /runs/a/checkpoint/step-500.",
             "resume",

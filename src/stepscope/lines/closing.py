@@ -61,11 +61,13 @@ _CLOSING = (
     # A test that comes once, at the end.
     r"|(?i:^(?:final |overall )?test(?:ing)?[ _](?:set )?(?:loss|acc|accuracy|results?|scores?|metrics?|performance)\b)"
     r"|(?i:^final (?:results?|metrics?|evaluation|performance|(?:test|val\w*) \w+)\b)"
+    r"|^training on (?:a )?\d+ raw words \(\d+ effective words\) took \d"  # gensim
 )
 _EARLY_STOP = (
     r"\b[Ee]arly[ _-]?[Ss]topp(?:ing|ed)\b.{0,40}\b(?:triggered|activated|reached|at epoch|at step|after)\b"
     r"|\b(?:[Ss]topp(?:ing|ed)[ _](?:training )?early(?![A-Za-z])|[Tt]raining stopped early)|^Epoch \d+: early stopping"
     r"|\b[Ee]arly[ _-]?[Ss]top (?:at|after|in) (?:epoch|step|iter)|^\W*[Ee]arly[ _-]?[Ss]top(?:ping|ped)?\s*[.!]*$"
+    r"|^Stopped by overfitting detector\b|^Early stopping, best iteration is\b"  # CatBoost, LightGBM
     r"|^EarlyStopping: (?:Stopping|Training stopped)|\b[Nn]o improvement\b.{0,60}\b[Ss]topping\b"
 )
 _STOP_WORDS = ("topp", "arly")  # stopping, early
@@ -133,6 +135,7 @@ _CLOSING_WORDS = (
     *("best", "Best", "END", "End", "ended", "=end", " end", "success", "raining t", "otal ", "OTAL T", "STOP"),
     *("xiting", "TERMINATED"),
     *("est ", "esting", "est_", "EST ", "ESTING", "EST_", "aved ", "AVED "),
+    *("raw words",),
 )
 # Lines after which words of an end were those of a stage: the next epoch, another training.
 _GOES_ON = (

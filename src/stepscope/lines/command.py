@@ -1,4 +1,4 @@
-"""The command line that somebody pasted with a log: how long the run was asked to be."""
+"""How long a run was asked to be: by the command that somebody pasted with its log, or by the settings it echoes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,19 @@ _STEPS = frozenset(
 _EPOCHS = frozenset(
     {"epochs", "epoch", "num_epochs", "max_epochs", "num_train_epochs", "n_epochs", "max_epoch", "train_epochs"}
 )
-
+# What an echo of settings calls the length of the training and nothing else: `max_iters` of another part of the
+# program is often that of its evaluation.
+_ECHOED_STEPS = frozenset({"max_steps", "max_train_steps", "num_train_steps", "total_train_steps", "train_iters"}) | {
+    "max_update",
+    "max_updates",
+}
+_ECHOED_EPOCHS = (_EPOCHS - {"epoch"}) | {"nepochs", "total_epochs", "nb_epoch", "nb_epochs"}
+# `max_epoch=5`, `'epochs': 30`, `num_epochs: 4`, `trainer.max_epochs = 8`, `--max-updates 9000`
+_ECHOED = LazyPattern(
+    r"(?i)(?<![\w-])(?P<dashes>--)?(?P<name>[a-z]{2,6}[_-](?:[a-z]{3,8}[_-])?(?:epochs?|steps|iters|updates?)|n?epochs)"
+    r"['\"]?(?:\s{0,20}[=:]\s{0,20}|(?(dashes)\s|(?!)))['\"]?(?P<value>[1-9]\d{0,11})(?![\w.])"
+)
+_ECHO_CHARS = 20_000
 
 # `Namespace(..., epoch=100, ...)`: the arguments, as argparse shows them
 _ARGUMENTS = LazyPattern(r"\bNamespace\(")
@@ -72,6 +84,20 @@ def _asked(options: dict[str, int]) -> Asked | None:
     steps = next((value for name, value in options.items() if name in _STEPS), None)
     epochs = next((value for name, value in options.items() if name in _EPOCHS), None)
     return Asked(steps, epochs) if steps or epochs else None
+
+
+def echoed(lines: list[str]) -> Asked:
+    """What the settings that a program prints before its first step ask for; nothing where they disagree."""
+    steps: set[int] = set()
+    epochs: set[int] = set()
+    for line in lines:
+        for found in _ECHOED.finditer(line[:_ECHO_CHARS]):
+            name, value = found["name"].lower().replace("-", "_"), int(found["value"])
+            if name in _ECHOED_STEPS:
+                steps.add(value)
+            elif name in _ECHOED_EPOCHS:
+                epochs.add(value)
+    return Asked(steps.pop() if len(steps) == 1 else None, epochs.pop() if len(epochs) == 1 else None)
 
 
 def _joined(lines: list[str]) -> Iterator[str]:

@@ -57,6 +57,7 @@ SCALES: dict[str, Callable[[Any], Any]] = {
     "elapsed_clock": lambda number: number,
     "it_per_s": lambda number: 1 / number,
     "s_per_it": lambda number: number,
+    "s_per_100_it": lambda number: number * 100,  # what a timer made of a hundred steps, whatever lies between them
 }
 # The groups whose number is a plain multiple of these nanoseconds.
 LINEAR_NS = {
@@ -67,6 +68,7 @@ LINEAR_NS = {
     "elapsed_min": 60 * NS,
     "elapsed_h": 3600 * NS,
     "s_per_it": NS,
+    "s_per_100_it": 100 * NS,
 }
 # The time of a step without waiting for its batch, which is printed apart: the step takes both.
 WORK = "work_s"

@@ -31,12 +31,14 @@ class Line(NamedTuple):
 
     step
         `step`, or `epoch`, `batch`, `batches`; a time figure (see `figures.SCALES`); `total` or `epochs`, or
-        `percent`, the share of the training that is done, or `epochs_done`, with its fraction; `loss`,
-        `mfu_pct`; `data_s`, how long the step waited for its batch; `mean_s` and `data_mean_s`, the means of both
-        since the epoch began; `work_s`, what it took besides; `tokens` or `tokens_per_s`, and where the line has both
-        and no time, a step takes their quotient; `per_steps` when the figure is the time of that many steps
-        together; `samples_per_s`, which is a time once `samples_per_step` is known; `mean_steps_per_s`, the mean rate
-        since the start, which with `step` makes a running clock; `left_min`, the whole minutes left of an epoch, or
+        `percent`, the share of the training that is done, or `epochs_done`, with its fraction; `loss`, `mfu_pct`;
+        `data_s`, how long the step waited for its batch; `mean_s` and `data_mean_s`, the means of both since the epoch
+        began; `work_s`, what it took besides; `tokens` or `tokens_per_s`, and where the line has both and no time, a
+        step takes their quotient; `per_steps` when the figure is the time of that many steps together;
+        `samples_per_s`, which is a time once `samples_per_step` is known, or with `samples_done`, the samples counted
+        so far, which are also a share of `samples_total`; `done_samples` of `of_samples` in an epoch, and
+        `batch_samples_per_s` that says how many of them are a batch; `mean_steps_per_s`, the mean rate since the
+        start, which with `step` makes a running clock; `left_min`, the whole minutes left of an epoch, or
         `left_clock`, which with `batch` (or `step`) and `batches` make the mean time of a step; `val_loss` or
         `evaluated` where the line also has what an evaluation found, `took_s` if it says how long that took;
         `evaluation_s`, `checkpoint_s` when the step's figure contains an evaluation or a checkpoint and the line says
@@ -52,11 +54,11 @@ class Line(NamedTuple):
     setting
         `key`, `value`
     fact, start, resume
-        any setting's name; `total`, `batches`, `epochs`; `step`, `epoch`, `batch`, `loss` or a time figure of the next
-        step line, which lacks it; or `reached`, the last step that is done, with a running clock; `began` and `ended`,
-        the moments printed on the lines before an evaluation's, which tell how long it took; or `bar_batch` of
-        `bar_batches` and `bar_left`, how far an epoch has come and how long it still takes, which is a row only where
-        the log ends with it
+        any setting's name; `total`, `batches`, `epochs`, `samples_total`, `epoch_samples` of which a bar counts;
+        `step`, `epoch`, `batch`, `loss` or a time figure of the next step line, which lacks it; or `reached`, the last
+        step that is done, with a running clock; `began` and `ended`, the moments printed on the lines before an
+        evaluation's, which tell how long it took; or `bar_batch` of `bar_batches` and `bar_left`, how far an epoch has
+        come and how long it still takes, which is a row only where the log ends with it
     remark
         none: understood, and kept, because it may explain why the steps around it were slow
     chatter

@@ -23,7 +23,7 @@ from stepscope.lines.asides import (
     parts_in,
     rate_in,
 )
-from stepscope.lines.command import Asked, asked_for
+from stepscope.lines.command import Asked, asked_for, echoed
 from stepscope.lines.match import LOOKED_THROUGH
 from stepscope.run.model import Asides, Ints, Run
 from stepscope.source.lines import LineSplitter
@@ -37,6 +37,7 @@ _BELOW, _ABOVE = 4, 20
 _ENOUGH_STEPS = 50
 _LEAST_TO_COMPARE = 2
 _DIGITS = re.compile(r"\d+")
+_EPOCH_BEFORE = re.compile(r"(?i)epoch[\W_]{0,8}$")
 _WHOLE_LEFT, _OWN_LINE = "Estimated time to finish: ", "ETA: "
 
 
@@ -44,26 +45,65 @@ def with_asides(run: Run, kept: bytes) -> Run:
     """A short run with what its lines say besides: `kept` is the whole log."""
     if not 0 < len(kept) <= MOST_BYTES or not 0 < len(run) <= _MOST_ROWS:
         return run
-    splitter = LineSplitter()
-    lines = [*splitter.feed(kept), *splitter.close()]
+    lines = _lines_of(kept)
     texts = [line[:LOOKED_THROUGH] for line in lines]
     settings = _with_total(run, asked_for(lines), epochs_in(texts))
     return dataclasses.replace(run, asides=_asides(texts, run.steps.line), settings=settings)
 
 
-def _with_total(run: Run, asked: Asked, epochs: int | None) -> Settings:
-    """The settings, with the total that a pasted command or the epochs state where the log itself states none."""
-    settings = run.settings
-    if "max_steps" in settings and settings["max_steps"].origin != "default":
+def with_echoed_total(run: Run, head: bytes) -> Run:
+    """A run whose steps state no total with the one of the settings that its log echoes: `head` is how it begins."""
+    if not len(run):
+        return run
+    texts = _lines_of(head)[: int(run.steps.line[0]) - 1]
+    echo = echoed(texts)
+    settings = _with_last_epoch(run, echo.epochs)
+    if not _states_total(settings):
+        asked = asked_for(texts)
+        settings = _with_total(run, Asked(asked.steps or echo.steps, asked.epochs or echo.epochs), None)
+    return run if settings is run.settings else dataclasses.replace(run, settings=settings)
+
+
+def _with_last_epoch(run: Run, epochs: int | None) -> Settings:
+    """The settings, with one epoch more where epochs count from `0/3` and the echoed settings say that there are 4."""
+    settings, layout = run.settings, run.format.layout
+    each, total = settings.count("steps_per_epoch"), settings.count("max_steps")
+    if not (epochs and each and total) or layout.first_epoch:
         return settings
-    total, each, epochs = asked.steps, settings.count("steps_per_epoch"), asked.epochs or epochs
-    if total is None and epochs:
-        total = (
-            epochs if run.format.inferred is not None and run.format.counts_epochs else epochs * each if each else None
-        )
-    if total is None or total < int(run.steps.step[-1]):
+    last = epochs * each - 1 + layout.first_step
+    return settings.with_layer({"max_steps": last}, "log") if last - total == each else settings
+
+
+def _lines_of(kept: bytes) -> list[str]:
+    splitter = LineSplitter()
+    return [*splitter.feed(kept), *splitter.close()]
+
+
+def _states_total(settings: Settings) -> bool:
+    return "max_steps" in settings and settings["max_steps"].origin != "default"
+
+
+def _with_total(run: Run, asked: Asked, epochs: int | None) -> Settings:
+    """The settings, with the total that a command, echoed settings or the epochs state where no step's line does."""
+    settings = run.settings
+    if _states_total(settings):
+        return settings
+    each, epochs = settings.count("steps_per_epoch"), asked.epochs or epochs
+    stated = [asked.steps] if asked.steps else []
+    if epochs and (_counts_epochs(run) or each):
+        stated.append(epochs * (1 if _counts_epochs(run) else each or 0) - 1 + run.format.layout.first_step)
+    total = min(stated, default=0)  # whichever is reached first
+    if total < max(1, int(run.steps.step[-1])):
         return settings
     return settings.with_layer({"max_steps": total}, "log")
+
+
+def _counts_epochs(run: Run) -> bool:
+    """Whether the steps of a format are epochs: the word is right before their number."""
+    if run.format.inferred is not None:
+        return run.format.counts_epochs
+    heads = [line.pattern.partition("(?P<step>") for line in run.format.lines if line.kind in {"step", "fact"}]
+    return any(found and _EPOCH_BEFORE.search(before) for before, found, _ in heads)
 
 
 def _left_around(texts: list[str], line: int) -> Left | None:

@@ -211,8 +211,9 @@ class RunAssembler(GrowingRun):
 
     def _add_fact(self, index: int, groups: Groups) -> None:
         kind, num_rows = self.format.lines[index].kind, len(self.so_far.rows)
+        self.sample_bars.see(groups)
         if groups.get("bar_left"):
-            self._under_way = (groups, self.num_lines, num_rows)
+            self._under_way = (self.sample_bars.take(groups), self.num_lines, num_rows)
             return
         if groups.get("epoch"):
             self._under_way = None  # of the epoch before

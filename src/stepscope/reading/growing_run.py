@@ -24,6 +24,7 @@ from stepscope.reading.own_events import OwnEvent, RowPlace, add_own_events, fin
 from stepscope.reading.rows import Row
 from stepscope.reading.rules import rules_for_row
 from stepscope.reading.rules._verdict import DROP, MERGE, NEW_CLOCK, NEW_PROCESS
+from stepscope.reading.sample_bars import SampleBars
 from stepscope.reading.so_far import SoFar
 from stepscope.reading.step_line import NAMES_STEP, NOT_A_TIME, Groups, StepLineReader, number, work_of
 from stepscope.reading.totals import Totals
@@ -49,6 +50,7 @@ class GrowingRun:
         self.step_lines = StepLineReader(fmt, self.totals, self._header, self.so_far.rows)
         self.bars = Bars()
         self.epoch_bars = EpochBars(is_used=fmt.layout.bars_hold_evaluation)
+        self.sample_bars = SampleBars()
         self.nested = NestedBars()
         self.others = OtherLines()
 
@@ -56,7 +58,7 @@ class GrowingRun:
         own = groups.keys()
         if self.epoch_bars.is_of_evaluation(groups):
             return
-        groups = self.epoch_bars.take(self.step_lines.complete(groups, self.num_lines))
+        groups = self.epoch_bars.take(self.sample_bars.take(self.step_lines.complete(groups, self.num_lines)))
         if not own & NAMES_STEP and not self.format.layout.counts_lines:
             self._add_loss_line(groups)
             return

@@ -9,7 +9,21 @@ from stepscope.lines.figures import AHEAD
 from stepscope.lines.format import Format, convert
 from stepscope.reading.totals import Totals
 
-_NOT_SETTINGS = frozenset({"path", "reached", "total", "batches", "epochs", "stamp", "unix_s", "unix_ms", "text"})
+_NOT_SETTINGS = frozenset(
+    {
+        "path",
+        "reached",
+        "total",
+        "samples_total",
+        "epoch_samples",
+        "batches",
+        "epochs",
+        "stamp",
+        "unix_s",
+        "unix_ms",
+        "text",
+    }
+)
 
 
 class HeaderSettings:

@@ -19,7 +19,7 @@ from stepscope.core.errors import InputError
 from stepscope.core.redact import redact
 from stepscope.lines import hints
 from stepscope.lines.format import Format
-from stepscope.reading.asides import MOST_BYTES, with_asides
+from stepscope.reading.asides import MOST_BYTES, with_asides, with_echoed_total
 from stepscope.reading.assembler import RunAssembler
 from stepscope.reading.no_steps import assemble_end
 from stepscope.reading.recognition import HOLD_CHARS, PIECE_BYTES, Recognition, Verdict
@@ -123,8 +123,8 @@ class LogReader:
             self._kept.append(chunk)
             if self._num_fed > _KEPT_BYTES:
                 self._kept = None
-        if self._num_fed <= MOST_BYTES:
-            self._pasted += chunk
+        if len(self._pasted) < MOST_BYTES:
+            self._pasted += chunk[: MOST_BYTES - len(self._pasted)]
         if self._document_format is not None:
             self._head += chunk
             return
@@ -318,7 +318,9 @@ class LogReader:
         run = assembler.run(paths=self._paths, encoding=encoding, mtime=mtime, is_recorded=self.is_recorded)
         is_short = self._num_fed <= MOST_BYTES and not self.is_document and len(self._paths) <= 1
         run = dataclasses.replace(run, candidates=candidates, exit=self.exit)
-        return with_asides(run, self._pasted) if is_short else run
+        if is_short:
+            run = with_asides(run, self._pasted)
+        return run if self.is_document or len(self._paths) > 1 else with_echoed_total(run, self._pasted)
 
     def _verdict_so_far(self) -> tuple[RunAssembler, tuple[Candidate, ...]]:
         """What the lines held back make. Nothing is settled by asking: the next lines may favour another format."""

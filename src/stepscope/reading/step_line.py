@@ -56,6 +56,8 @@ class StepLineReader:
         self._mean_clock: int | None = None  # the last running clock that a mean rate gave
         self._bar = 0, 0  # the epoch and the batch of the last bar, where bars are epochs
         self._bar_line = 0
+        self._done: tuple[int, float] | None = None  # a step and the samples before it, as a line counts them
+        self._samples_each: float | None = None
 
     @property
     def is_expecting(self) -> bool:
@@ -177,10 +179,22 @@ class StepLineReader:
             _in_full(groups.get("samples_per_s")),
             stated.get("samples_per_step", stated.get("tokens_per_step")),
         )
-        if not rate or not isinstance(samples, int):
+        if groups.get("samples_done"):
+            samples = self._samples_between(groups)
+        if not rate or not isinstance(samples, (int, float)):
             return None
         seconds = samples / rate
         return round(seconds * NS) if 0 <= seconds < MAX_FIGURE_S else NOT_A_TIME
+
+    def _samples_between(self, groups: Groups) -> float | None:
+        """How many samples a step takes, where the lines count them: the difference of two lines."""
+        step, done = self.step(groups), _in_full(groups.get("samples_done"))
+        if step is None or done is None:
+            return self._samples_each
+        before, self._done = self._done, (step, done)
+        if before is not None and step > before[0] and done > before[1]:
+            self._samples_each = (done - before[1]) / (step - before[0])
+        return self._samples_each
 
     def _mean_rate_figure(self, groups: Groups) -> int | None:
         """The running clock behind a rate that is the mean since the start.

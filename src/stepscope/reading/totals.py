@@ -39,6 +39,7 @@ class Totals:
         self._max_steps: StatedTotal | None = None
         self._earlier: StatedTotal | None = None  # stated before the row at which the present one was
         self.shares = Shares()
+        self._samples: float | None = None  # of the whole training
         self.epochs_done: list[float] = []  # by the lines of the first three steps and of the last
 
     @property
@@ -77,6 +78,8 @@ class Totals:
 
     def note(self, groups: Mapping[str, str | None], row: int, *, on_step: bool) -> None:
         """Take what a line before or at row `row` states."""
+        if groups.get("samples_total"):
+            self._samples = float(groups["samples_total"] or 0)
         found = {name: whole(groups.get(name)) for name in ("total", "batches", "epochs")}
         if not any(found.values()):
             return
@@ -102,8 +105,10 @@ class Totals:
         return total is not None and total.row == row and not total.on_step
 
     def note_progress(self, step: int, groups: Mapping[str, str | None]) -> None:
-        """Take what a step's line says of how much is done: in percent, or as a part of an epoch."""
-        percent, epochs = groups.get("percent"), groups.get("epochs_done")
+        """Take what a step's line says of how much is done: in percent, in samples, or as a part of an epoch."""
+        percent, epochs, samples = groups.get("percent"), groups.get("epochs_done"), groups.get("samples_done")
+        if samples and self._samples:
+            self.shares.note(step, min(100.0, 100.0 * float(samples) / self._samples))
         if percent:
             self.shares.note(step, float(percent))
         if epochs:

@@ -40,6 +40,8 @@ _NOT_HERE = (
     "epochs_done",
     "per_steps",
     "samples_per_s",
+    "samples_done",
+    "of_samples",
     "mean_steps_per_s",
     MEAN,
     *EVALUATED,
