@@ -39,10 +39,10 @@ _KEYS = frozenset({"title", "url", "lines", "clock"}) | FLAT_KEYS
 GROUPS = frozenset(SCALES) | frozenset(OWN_EVENTS) | frozenset(COUNTS) | frozenset(
     {"step", "epoch", "batch", "total", "batches", "epochs", "epochs_done", "per_steps", "percent", "reached", "loss",
      "train_loss", "val_loss", "evaluated", "mfu_pct", "data_s", "mean_s", "data_mean_s", "tokens", "tokens_per_s",
-     "samples_per_s", "samples_per_step", MEAN_RATE, WORK, MINUTES_LEFT, CLOCK_LEFT, "stamp", "unix_s",
-     "unix_ms", "took_s", "took_ms", "took_clock", "took_samples", "took_per_s", "took_mean_s", "took_mean_ms", "took_batch", "took_batches", "key",
-     "value", "path", "bar_batch", "bar_batches", "bar_left",
-     "text", "device", "began", "ended"}
+     "samples_per_s", "samples_per_step", MEAN_RATE, WORK, MINUTES_LEFT, CLOCK_LEFT, "stamp", "unix_s", "unix_ms",
+     "took_s", "took_ms", "took_clock", "took_samples", "took_per_s", "took_mean_s", "took_mean_ms", "took_batch",
+     "took_batches", "key", "value", "path", "bar_batch", "bar_batches", "bar_left", "text", "device", "began",
+     "ended"}
 )  # fmt: skip
 
 
