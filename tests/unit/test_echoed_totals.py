@@ -97,3 +97,9 @@ def test_epochs_that_count_from_0_of_5_are_six_if_a_setting_says_so(setting, epo
         for batch in range(0, 80, 5)
     ]
     assert run_of([setting, *lines]).settings.count("max_steps") == epochs * 80 - 1
+
+
+def test_an_end_before_a_limit_among_the_settings_is_no_doubt():
+    report = explain(run_of(["  max_epochs: 10", *meters(4), "Training done."]))
+    assert report.state.value == "finished"
+    assert not [check for check in report.reading.checks if check.code == "R05" and check.verdict == "disagrees"]

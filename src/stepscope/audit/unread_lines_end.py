@@ -36,7 +36,8 @@ def check(evidence: AuditEvidence) -> Check:
     if ending is not None:
         # The last steps may lie between two that the trainer prints.
         lacks_steps = total is not None and last is not None and total - last > max(1, _MISSING * total)
-        is_by_design = run.has_stopped_early  # fewer steps than the total are what it means
+        # An early stop means fewer steps than the total, and a limit among the settings is the most there can be.
+        is_by_design = run.has_stopped_early or (total is not None and run.settings["max_steps"].origin == "config")
         if ending.value != "finished" or not lacks_steps or is_by_design or not is_short(run, total):
             return Check(CODE, "agrees", say("audit-end-known"))
         assert total is not None

@@ -11,7 +11,7 @@ import re
 
 import numpy as np
 
-from stepscope.core.settings import Settings
+from stepscope.core.settings import Origin, Settings
 from stepscope.lines.asides import (
     Left,
     Means,
@@ -46,8 +46,8 @@ def with_asides(run: Run, kept: bytes) -> Run:
     if not 0 < len(kept) <= MOST_BYTES or not 0 < len(run) <= _MOST_ROWS:
         return run
     lines = _lines_of(kept)
-    texts = [line[:LOOKED_THROUGH] for line in lines]
-    settings = _with_total(run, asked_for(lines), epochs_in(texts))
+    texts, asked = [line[:LOOKED_THROUGH] for line in lines], asked_for(lines)
+    settings = _with_total(run, asked, epochs_in(texts), origin="config" if any(asked) else "log")
     return dataclasses.replace(run, asides=_asides(texts, run.steps.line), settings=settings)
 
 
@@ -60,7 +60,8 @@ def with_echoed_total(run: Run, head: bytes) -> Run:
     settings = _with_last_epoch(run, echo.epochs)
     if not _states_total(settings):
         asked = asked_for(texts)
-        settings = _with_total(run, Asked(asked.steps or echo.steps, asked.epochs or echo.epochs), None)
+        both = Asked(asked.steps or echo.steps, asked.epochs or echo.epochs)
+        settings = _with_total(run, both, None, origin="config")
     return run if settings is run.settings else dataclasses.replace(run, settings=settings)
 
 
@@ -83,7 +84,7 @@ def _states_total(settings: Settings) -> bool:
     return "max_steps" in settings and settings["max_steps"].origin != "default"
 
 
-def _with_total(run: Run, asked: Asked, epochs: int | None) -> Settings:
+def _with_total(run: Run, asked: Asked, epochs: int | None, origin: Origin = "log") -> Settings:
     """The settings, with the total that a command, echoed settings or the epochs state where no step's line does."""
     settings = run.settings
     if _states_total(settings):
@@ -95,7 +96,7 @@ def _with_total(run: Run, asked: Asked, epochs: int | None) -> Settings:
     total = min(stated, default=0)  # whichever is reached first
     if total < max(1, int(run.steps.step[-1])):
         return settings
-    return settings.with_layer({"max_steps": total}, "log")
+    return settings.with_layer({"max_steps": total}, origin)
 
 
 def _counts_epochs(run: Run) -> bool:
