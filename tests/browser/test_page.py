@@ -221,6 +221,9 @@ def test_the_script_writes_numbers_as_the_rest_of_the_page_does(tmp_path, open_p
         (50, 4000),
         (5.2, 6.1),
         (200, 400),
+        (46_000, 66_000),
+        (0.001, 1.1),
+        (90_000, 500_000),
     ]
     assert page.evaluate("all => all.map(([a, b]) => stepscope.span(a, b))", pairs) == [
         language.span(*pair) for pair in pairs

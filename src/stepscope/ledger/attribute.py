@@ -90,7 +90,12 @@ def _attribute(run: Run, confidence: float, spans: Spans | None) -> Ledger:
         ledger = _attribute_rows(run, by_whole_rows(run, run.stops), confidence)
     else:
         ledger = _attribute_steps(run, confidence, spans)
-    return ledger if spans else with_unseen(ledger, run)
+    if spans:
+        from stepscope.ledger.from_trace import tells_of
+
+        if tells_of(run, spans):
+            return ledger
+    return with_unseen(ledger, run)
 
 
 def _attribute_rows(run: Run, whole: Run, confidence: float) -> Ledger:

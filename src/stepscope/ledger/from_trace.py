@@ -50,6 +50,16 @@ class _TracedSeconds(NamedTuple):
     num: int
 
 
+def tells_of(run: Run, spans: Spans) -> bool:
+    """Whether a span lies in the time of the run: a trace may be that of another one."""
+    stamps = run.stamps
+    return stamps is not None and any(
+        bool(((own[:, 0] <= stamps.last_ns) & (own[:, 1] >= stamps.first_ns)).any())
+        for own in spans.values()
+        if len(own)
+    )
+
+
 def apply_trace(ledger: Ledger, run: Run, spans: Spans) -> Ledger:
     """The ledger with its traced phases measured; unchanged where the rows have no timestamps to place spans by."""
     t_ns, stamps = run.steps.t_ns, run.stamps

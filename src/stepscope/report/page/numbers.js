@@ -20,6 +20,8 @@ export function number(value, digits) {
 const MINUTE = 59.95; // from here on a duration is written in minutes, in hours
 const HOUR = 59.5 * 60;
 const MOST_OF_A_UNIT = 99.5; // the end of a range may go on to 99 of a unit
+const WIDE = 3; // a range as wide as so many of its larger unit leaves the smaller one unsure
+const LARGE_UNITS = () => ({ min: 60, h: 3600, [day]: 86400 });
 
 // [value, digits, unit], largest first; `scale` is a duration whose units to use instead.
 function parts(seconds, scale) {
@@ -35,14 +37,27 @@ function parts(seconds, scale) {
   return pair(Math.round(seconds / 3600), 24, day, "h");
 }
 
-// Both ends of a range, in the same units: those of its middle.
+// Both ends of a range, in the same units: those of its middle. A wide one has no more digits than it leaves sure.
 function ends(low, high) {
   for (const [size, unit, limit] of /** @type {[number, string, number][]} */ ([[1, "s", MINUTE], [60, "min", HOUR]])) {
     if (size <= low && (low + high) / 2 < limit && limit <= high && high < MOST_OF_A_UNIT * size) {
       return [[[Math.round(low / size), 0, unit]], [[Math.round(high / size), 0, unit]]];
     }
   }
-  return [parts(low, high), parts(high)];
+  const [first, last] = [parts(low, high), parts(high)];
+  const unit = LARGE_UNITS()[last[0][2]];
+  if (unit && !isNothing(first) && high - low >= WIDE * unit) return [inLargeUnits(low, first), inLargeUnits(high, last)];
+  return [first, last];
+}
+
+// The nearest whole number of the larger of two units.
+function inLargeUnits(seconds, found) {
+  if (found.length < 2) return found;
+  return [[Math.floor(seconds / LARGE_UNITS()[found[0][2]] + 0.5), 0, found[0][2]]];
+}
+
+function isNothing(found) {
+  return found.every(([value, digits]) => Math.round(value * 10 ** digits) === 0);
 }
 
 function pair(total, base, big, small) {
@@ -62,11 +77,11 @@ export function duration(seconds, scale) {
 
 export function span(low, high) {
   const [first, last] = ends(low, high);
-  if (first.every(([value, digits]) => digits === 0 && Math.round(value) === 0) && joined(first) !== joined(last)) return "≤\u00a0" + joined(last);
+  if (isNothing(first) && joined(first) !== joined(last)) return "≤\u00a0" + joined(last);
   if (first.length === 1 && last.length === 1 && first[0][2] === last[0][2]) {
-    return number(first[0][0], first[0][1]) + "–" + joined(last);
+    return number(first[0][0], first[0][1]) + "–\u2060" + joined(last);
   }
-  return joined(first) + " – " + joined(last);
+  return joined(first) + " –\u00a0" + joined(last); // nor behind the dash of a range
 }
 
 // The clock `seconds` after an ISO moment, on that moment's own clock: a page opened elsewhere shows the same.
