@@ -168,7 +168,8 @@ def _rows(run: Run, spans: Spans) -> tuple[Ints, Ints]:
     last = np.searchsorted(ends, run.steps.t_ns)
     every = int(median(np.diff(last))) if len(last) > 1 else 1
     first = np.concatenate([[max(0, int(last[0]) - every + 1)], last[:-1] + 1])
-    return starts[first], run.steps.t_ns
+    # A damaged recording may have more rows than steps.
+    return starts[np.minimum(first, len(starts) - 1)], run.steps.t_ns
 
 
 def _pieces(run: Run, starts: Ints, ends: Ints) -> _Pieces:
