@@ -62,4 +62,4 @@ def _batch_size(done: int, like: float) -> int:
     about = min(done / like, _MOST_BATCHES)
     near = range(max(1, math.floor(about / _UNLIKE)), math.ceil(about * _UNLIKE) + 1)
     parts = [num for num in near if done % num == 0]
-    return done // min(parts or [max(1, round(about))], key=lambda num: abs(math.log(num / about)))
+    return max(1, done // min(parts or [max(1, round(about))], key=lambda num: abs(math.log(num / about))))

@@ -142,6 +142,9 @@ def recorded_frame(path: Path) -> tuple[int, int] | None:
     return (round(moments[0] * NS), round(moments[-1] * NS)) if moments else None
 
 
+_MOST_NS = float(1 << 62)  # no moment is as far away; those of a damaged recording may be
+
+
 class _RecordingClock:
     """Turns moments of the monotonic clock into the wall clock that the lines of the recording have."""
 
@@ -154,7 +157,9 @@ class _RecordingClock:
         """Nanoseconds since the epoch; `anchors` are what both clocks showed in the process itself."""
         steady, wall = (np.array(column, dtype=np.float64) / NS for column in zip(*anchors, strict=True))
         if len(self._steady) and abs(float(self._at(steady[:1])[0] - wall[0])) <= _SAME_CLOCK_S:
-            return np.round(self._at(at_ns / NS) * NS).astype(np.int64)
+            found = np.round(self._at(at_ns / NS) * NS)
+            if np.isfinite(found).all() and np.abs(found).max(initial=0.0) < _MOST_NS:
+                return found.astype(np.int64)
         # The wall clock may be set between two anchors: the first one goes on.
         return at_ns + (anchors[0][1] - anchors[0][0])
 
