@@ -51,6 +51,7 @@ def test_a_bar_is_taken_apart():
         ("Tokenizing train split:", "it", "", "preparation"),
         ("Fetching 4 files:", "it", "", "preparation"),
         ("model.safetensors:", "b", "", "preparation"),
+        ("Running loglikelihood requests:", "it", "", "evaluation"),
         ("Validating:", "it", "", "evaluation"),
         ("Epoch 3 val:", "it", ", loss=0.2", "evaluation"),
         ("Epoch 3 val_loss=0.41:", "it", "", "training"),

@@ -12,7 +12,7 @@ Role = Literal["training", "evaluation", "preparation", "unknown"]
 
 _EVALUATION = re.compile(
     r"(?i)(?<![a-z])(?:val|valid|validat\w*|eval\w*|test|tests|testing|dev|predict\w*|infer\w*|sanity|score|scoring|"
-    r"benchmark\w*|map|recall|inference|sampling|generat\w*)(?![a-z])"
+    r"benchmark\w*|map|recall|inference|sampling|generat\w*|requests?|prompts?|queries)(?![a-z])"
 )
 _PREPARATION = re.compile(
     r"(?i)(?<![a-z])(?:map|filter\w*|tokeni[sz]\w*|load\w*|download\w*|extract\w*|sav\w*|writ\w*|process\w*|preproc\w*|"
