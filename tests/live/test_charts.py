@@ -46,6 +46,13 @@ def test_equal_times_are_a_flat_line_in_the_middle():
     assert dots == [False, False, True, False, False]
 
 
+def test_an_even_axis_has_one_unit():
+    """From 0.8 to 1.2 s: not "800 ms" below "1.20 s"."""
+    lines = drawn(report_of([f"iter {n}: loss 2.9, time {800 + 4 * n}.00ms" for n in range(100)]))
+    labels = [line.split("┤")[0].strip() for line in lines[1:6] if "┤" in line]
+    assert {label.split()[1] for label in labels} == {"s"}
+
+
 def test_nothing_is_drawn_of_too_little():
     assert drawn(report_of(training(2))) == []
     assert drawn(report_of(training(400)), width=20) == []

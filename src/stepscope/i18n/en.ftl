@@ -783,7 +783,7 @@ error-data-openwebtext = OpenWebText is 54 GB and is not downloaded here
 
 live-now = now
 live-left = end
-live-steps = steps
+live-steps = iterations
 live-time = time
 live-loss = loss
 live-waiting = waiting for the first lines ({ $duration })

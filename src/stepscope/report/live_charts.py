@@ -67,11 +67,14 @@ def _steps_chart(report: Report, language: Language, width: int, panels: Panels)
     rows = np.flatnonzero(steps.span > 0)[-max(1, room) :]
     seconds = steps.dur_ns[rows] / NS
     ends = (int(steps.step[rows[0]]), int(steps.step[rows[-1]])) if len(rows) else (0, 0)
+    top = float(seconds.max(initial=0.0))
+    # An even axis has one unit; from milliseconds to minutes, each label has its own.
+    scale = top if top <= _LOG_FROM * float(seconds.min(initial=top)) else None
     return _chart(
         language.text("live-chart-steps"),
         seconds,
         middle=np.max,
-        written=language.duration,
+        written=lambda value: language.duration(value, scale),
         ends=ends,
         language=language,
         width=width,
