@@ -26,7 +26,7 @@ Reading = Literal["step", "interval", "clock", "rate", "left"]
 Reason = Literal["stamps", "clock", "rate", "left", "total", "spacing", "unit", "meter", "amounts", "name", "size"]
 
 _MULTIPLES = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "B": 1e9}
-_MOST = 1e18  # in any unit, no time or rate is more
+MOST = 1e18  # in any unit, no time or rate is more
 _SECONDS = {"ms": 1e-3, "us": 1e-6, "µs": 1e-6, "s": 1.0, "m": 60.0, "h": 3600.0}
 _TIME_WORDS = frozenset(
     [
@@ -196,7 +196,7 @@ def _values(field: Field, texts: list[str]) -> Floats:
         seconds = [parse_clock(text) for text in texts]
         return np.array([math.nan if value is None else value for value in seconds])
     found = np.array([number(text) for text in texts])
-    return np.where(np.abs(found) < _MOST, found, math.nan)
+    return np.where(np.abs(found) < MOST, found, math.nan)
 
 
 def number(text: str) -> float:

@@ -5,11 +5,11 @@ The structure of a log needs many lines to show what a number is. A word with a 
 
 from __future__ import annotations
 
-import math
 import re
 from functools import cache
 from typing import Literal, NamedTuple
 
+from stepscope.infer.time_figures import MOST
 from stepscope.lines.figures import parse_clock
 
 _NUMBER = r"\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
@@ -238,9 +238,9 @@ def _value(kind: TimeKind, text: str) -> float | None:
 
 
 def _finite(text: str) -> float | None:
-    """A number, unless it has more digits than a number can have."""
+    """A number, unless no time or rate can be as much in any unit."""
     value = float(text)
-    return value if math.isfinite(value) else None
+    return value if abs(value) < MOST else None
 
 
 def _unit_s(text: str | None) -> float | None:
