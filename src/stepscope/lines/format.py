@@ -373,9 +373,11 @@ def convert(name: str, text: str) -> Value | None:
             number = float(text)
         except ValueError:
             return None
-    if math.isfinite(number) and name not in {"loss", "train_loss", "val_loss", "dur_ms", "mfu_pct"}:
-        return int(number) if number == int(number) else number
-    return number
+    if name in {"loss", "train_loss", "val_loss", "dur_ms", "mfu_pct"}:
+        return number
+    if not math.isfinite(number):
+        return None  # a loss may be infinite, a count or a setting may not
+    return int(number) if number == int(number) else number
 
 
 def match_line(fmt: Format, text: str, first: int = 0) -> tuple[int, re.Match[str]] | None:
