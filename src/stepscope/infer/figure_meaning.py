@@ -133,7 +133,9 @@ def _by_spacing(column: TimeColumn, rows: StepLines) -> Reading | None:
     usual = float(median(since))
     odd = np.flatnonzero((since > 0) & ~rows.resets & ((since > 1.5 * usual) | (since < usual / 1.5)))
     level = float(np.nanmedian(values))
-    if rows.steps[0] <= 1 and usual >= 5 and np.isfinite(values[0]) and level > 0:
+    if level <= 0:
+        return None  # no time: a difference, a slope
+    if rows.steps[0] <= 1 and usual >= 5 and np.isfinite(values[0]):
         # The first line is of one step alone. It may be slow (warming up), but hardly just as slow as all the others.
         if values[0] < 0.5 * level:
             return "interval"
