@@ -102,11 +102,6 @@ def span_files(folder: Path) -> list[Path]:
     return [path for path in found if path.is_file() and is_readable(path)]
 
 
-def has_spans(folder: Path) -> bool:
-    """Whether a recording has any."""
-    return bool(span_files(folder))
-
-
 def read_lanes(path: Path) -> tuple[Lane, ...]:
     """What every process of a recording (its folder or its log) recorded; () where none did."""
     folder = path if path.is_dir() else path.parent
