@@ -652,6 +652,7 @@ train-no-tracker = { $name } ließ sich nicht starten ({ $reason }). Das Trainin
 train-kept = Die Logs und der beste Checkpoint des vorigen Laufs in diesem Ordner liegen jetzt in { $folder }.
 train-unknown-setting = { $setting } in { $path } ist keine Einstellung dieses Trainers und bewirkt nichts.
 train-bf16-crashes = bfloat16 führt auf dieser CPU zum Absturz (in einem Kindprozess getestet): Training in float32.
+train-bf16-faster = bfloat16 braucht auf dieser CPU { $ratio }-mal so lange wie float32 (in einem Kindprozess getestet): damit wird trainiert; volle Genauigkeit mit --dtype=float32.
 train-bf16-slower = bfloat16 braucht auf dieser CPU { $ratio }-mal so lange wie float32 (in einem Kindprozess getestet): Training in float32.
 train-cuda-only = { $dtype } gibt es nur mit CUDA: Training in float32 auf { $device }.
 train-staging = Für Checkpoints liegt eine Kopie von { $size } GB im RAM, damit das Training nicht auf die Platte wartet (--staging=False wartet und kommt ohne Kopie aus).

@@ -657,6 +657,7 @@ train-no-tracker = { $name } could not be started ({ $reason }). Training contin
 train-kept = The logs and the best checkpoint of the earlier run in this folder are now in { $folder }.
 train-unknown-setting = { $setting } in { $path } is not a setting of this trainer and has no effect.
 train-bf16-crashes = bfloat16 crashes on this CPU (tested in a child process): training in float32.
+train-bf16-faster = bfloat16 takes { $ratio } of the time of float32 on this CPU (tested in a child process): training in it; --dtype=float32 for full precision.
 train-bf16-slower = bfloat16 takes { $ratio } times as long as float32 on this CPU (tested in a child process): training in float32.
 train-cuda-only = { $dtype } works on CUDA only: training in float32 on { $device }.
 train-staging = Checkpoints keep a copy of { $size } GB in host memory, so that training does not wait for the disk (--staging=False waits and keeps no copy).

@@ -655,6 +655,7 @@ train-no-tracker = No se pudo iniciar { $name } ({ $reason }). El entrenamiento 
 train-kept = Los logs y el mejor checkpoint de la ejecución anterior de esta carpeta están ahora en { $folder }.
 train-unknown-setting = { $setting }, en { $path }, no es un ajuste de este programa y no tiene efecto.
 train-bf16-crashes = bfloat16 falla en esta CPU (probado en un proceso hijo): se entrena en float32.
+train-bf16-faster = bfloat16 tarda { $ratio } veces lo que float32 en esta CPU (probado en un proceso hijo): se entrena con él; --dtype=float32 para la precisión completa.
 train-bf16-slower = bfloat16 tarda { $ratio } veces lo que float32 en esta CPU (probado en un proceso hijo): se entrena en float32.
 train-cuda-only = { $dtype } solo funciona en CUDA: se entrena en float32 en { $device }.
 train-staging = Los checkpoints mantienen una copia de { $size } GB en la RAM para que el entrenamiento no espere al disco (--staging=False espera y no mantiene ninguna).
