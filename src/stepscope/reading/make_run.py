@@ -35,6 +35,7 @@ class Assembled(NamedTuple):
     counted: CountedLines = CountedLines()  # where lines without a number are counted
     batches: int | None = None  # steps of an epoch, where a line says
     means: EpochMeans = EpochMeans()
+    rate_tick: float = 0.0  # of the mean rate since the start that is the clock
 
 
 def make_run(
@@ -64,6 +65,7 @@ def make_run(
         counted=assembled.counted,
         batches=assembled.batches,
         times_itself=times_itself,
+        rate_tick=assembled.rate_tick,
     )
     steps = table(by_arrival=by_arrival)
     if is_recorded and not by_arrival and leaves_out(fmt.clock, steps.dur_ns * steps.span, clock.t_ns):
@@ -90,6 +92,7 @@ def make_run(
         clock_steps=clock.steps,
         mtime=mtime,
         tick_ns=0 if by_arrival or times_itself else rows.tick_ns(fmt, stamps),
+        rate_tick=0.0 if by_arrival else assembled.rate_tick,
         times_rows=rows.times_rows,
         means=assembled.means.of(steps.step),
         is_interval=per_interval,

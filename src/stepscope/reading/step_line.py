@@ -21,6 +21,7 @@ from stepscope.lines.figures import (
 from stepscope.lines.format import Format
 from stepscope.lines.moment_forms import moment_at
 from stepscope.reading.header import HeaderSettings
+from stepscope.reading.rated_clock import mean_rate, rate_tick
 from stepscope.reading.rows import MAX_FIGURE_S, RowStore
 from stepscope.reading.totals import Totals
 from stepscope.run.model import NO_TIME
@@ -30,7 +31,6 @@ NAMES_STEP = frozenset({"step", "batch", "epoch", "samples_per_s", MEAN_RATE, *S
 EVALUATED = frozenset({"val_loss", "evaluated", "took_s", "took_ms", "took_clock"})
 NOT_A_TIME = -1
 _MULTIPLES = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
-_CERTAIN = 4  # times the doubt in a clock worked out from a rate
 _FINE_MINUTES = 10  # fewer whole minutes say less than what is known by then
 # Of fewer, only the line on which the figure falls: the whole minute is still left, or part of it where the minutes
 # that have passed were cut off too.
@@ -53,7 +53,7 @@ class StepLineReader:
         self._clock_base = self._clock_end = 0
         self._mean_by_left: int | None = None
         self._minutes_left: float | None = None
-        self._mean_clock: int | None = None  # the last running clock that a mean rate gave
+        self.rate_tick = 0.0  # in which a mean rate since the start is printed
         self._bar = 0, 0  # the epoch and the batch of the last bar, where bars are epochs
         self._bar_line = 0
         self._done: tuple[int, float] | None = None  # a step and the samples before it, as a line counts them
@@ -197,23 +197,16 @@ class StepLineReader:
         return self._samples_each
 
     def _mean_rate_figure(self, groups: Groups) -> int | None:
-        """The running clock behind a rate that is the mean since the start.
-
-        A rate is rounded, and the clock with it: it only moves on by what is well above that.
-        """
+        """The running clock behind a rate that is the mean since the start."""
         text = groups.get(MEAN_RATE) or ""
-        rate, step = number(text), self.step(groups)
-        if not rate or rate < 0 or step is None:
+        rate, step = mean_rate(text), self.step(groups)
+        if not rate or rate < 0 or not math.isfinite(rate) or step is None:
             return None
         elapsed = step / rate
-        doubt = elapsed / rate / 10 ** len(text.partition(".")[2])
         if not 0 <= elapsed < MAX_FIGURE_S:
             return NOT_A_TIME
-        figure, last = round(elapsed * NS), self._mean_clock
-        if last is None or figure < last // 2 or figure - last >= _CERTAIN * doubt * NS:
-            self._mean_clock = figure
-            return figure
-        return last
+        self.rate_tick = max(self.rate_tick, rate_tick(text))
+        return round(elapsed * NS)
 
     def _since_start(self, groups: Groups, figure: int) -> int:
         """A clock of the epoch as one of the process: what the epochs before it took is added."""
