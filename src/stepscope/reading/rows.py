@@ -299,10 +299,15 @@ class RowStore:
         """Whether a running clock goes on with these figures."""
         return figure is not None and bool(self.last_figure <= unpack(take(figure, slice(1)))[0])
 
-    def tick_ns(self, fmt: Format, stamps: Stamps | None) -> int:
+    def tick_ns(self, fmt: Format, stamps: Stamps | None, *, by_figures: bool = False) -> int:
         """The step in which the clock behind the rows counts."""
         per = self._per[:] if self.times_rows else None
-        return tick_ns(fmt.clock.covers, self.figure, stamps.resolution_ns if stamps is not None else None, per)
+        return tick_ns(
+            "window" if by_figures else fmt.clock.covers,
+            self.figure,
+            stamps.resolution_ns if stamps is not None else None,
+            per,
+        )
 
     @property
     def times_rows(self) -> bool:

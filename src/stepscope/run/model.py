@@ -101,6 +101,7 @@ class Run:
     candidates: tuple[Candidate, ...] = ()  # the formats that were tried on the log, the one that reads it first
     asides: Asides = field(default_factory=Asides)
     is_recorded: bool = False  # the timestamps are arrivals that we saw ourselves
+    by_figures: bool = False  # what the lines print times the rows, as there are no timestamps
     by_arrival: bool = False  # they time the rows, instead of the coarser clock that the lines print
     exit: Exit | None = None  # how the recorded command ended
 
@@ -267,6 +268,11 @@ class Run:
             return self.format.clock._replace(
                 covers="window",
                 note="The timestamps show that the printed time is that of all steps since the last line, not of one.",
+            )
+        if self.by_figures:
+            includes = self.format.clock.figure_includes
+            return self.format.clock._replace(
+                covers="window", includes=self.format.clock.includes if includes is None else includes
             )
         if self.by_arrival:
             return self.format.clock._replace(
