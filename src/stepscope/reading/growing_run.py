@@ -15,7 +15,7 @@ from stepscope.lines.prefix import Prefix
 from stepscope.reading.bars import Bars
 from stepscope.reading.epoch_bars import EpochBars
 from stepscope.reading.epoch_means import EpochMeans
-from stepscope.reading.events import took_ns
+from stepscope.reading.events import label_of, took_ns
 from stepscope.reading.file_track import FileTrack
 from stepscope.reading.header import HeaderSettings
 from stepscope.reading.nested_bars import NestedBar, NestedBars
@@ -220,7 +220,7 @@ class GrowingRun:
             step = last if step is None else step
         is_bare = prefix is not None and prefix.is_bare
         rank = so_far.writers.writer(prefix.rank if prefix is not None else None, is_bare=is_bare)
-        is_bar = bool(groups.get("took_clock") or groups.get("took_samples"))
+        bar = label_of(text) if groups.get("took_clock") or groups.get("took_samples") else None
         loss = number(groups.get("val_loss"))
         if kind == "evaluation" and took_ns(groups) is None and (took_s := self.step_lines.take_duration()) is not None:
             groups = {**groups, "took_s": f"{took_s:.9f}"}
@@ -231,7 +231,7 @@ class GrowingRun:
             return
         if so_far.events.continue_last(kind, groups, row, loss):
             return
-        if rank in so_far.writers.ranks or so_far.events.is_repeated(kind, row, groups, rank=rank, is_bar=is_bar):
+        if rank in so_far.writers.ranks or so_far.events.is_repeated(kind, row, groups, rank=rank, bar=bar):
             return
         starts = so_far.segments.starts
         segment = max(0, len(starts) - 1)
