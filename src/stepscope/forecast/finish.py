@@ -238,7 +238,7 @@ def _rounding(run: Run, timeline: Timeline, *, untimed: float) -> tuple[float, f
         return 0.0, 0.0
     found, row_s = rounding_of(run, timeline.row), float(timeline.seconds.mean())
     less, more = (found.less_s / row_s, found.more_s / row_s) if row_s > 0 else (0.0, 0.0)
-    return less, more + math.log1p(untimed)
+    return less + run.figure_doubt, more + run.figure_doubt + math.log1p(untimed)
 
 
 def _since_start(run: Run, timeline: Timeline) -> float:

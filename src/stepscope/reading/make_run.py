@@ -36,6 +36,7 @@ class Assembled(NamedTuple):
     counted: CountedLines = CountedLines()  # where lines without a number are counted
     batches: int | None = None  # steps of an epoch, where a line says
     means: EpochMeans = EpochMeans()
+    figure_doubt: float = 0.0  # how far all figures may be off together, as a share
     rate_tick: float = 0.0  # of the mean rate since the start that is the clock
 
 
@@ -95,6 +96,7 @@ def make_run(
         clock_steps=clock.steps,
         mtime=mtime,
         tick_ns=tick_ns,
+        figure_doubt=assembled.figure_doubt,
         rate_tick=0.0 if by_arrival else assembled.rate_tick,
         times_rows=rows.times_rows,
         means=assembled.means.of(steps.step),

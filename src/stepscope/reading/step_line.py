@@ -35,6 +35,8 @@ _FINE_MINUTES = 10  # fewer whole minutes say less than what is known by then
 # Of fewer, only the line on which the figure falls: the whole minute is still left, or part of it where the minutes
 # that have passed were cut off too.
 _FEW_MINUTES, _JUST_FELL = 3, 0.75
+_ROUND_BATCH = 5  # programs print every 5th, 10th, 20th, 50th or 100th batch
+_DRIFTS_ON = 1.5  # times what a mean is beyond those before it: it goes on to the last step
 _REDRAWN_LINES = 2  # a bar that is drawn again this soon is the same one
 _PLACES = frozenset({"step", "epoch", "batch"})
 _SPACED = 2  # rows that show how far apart steps are
@@ -53,6 +55,10 @@ class StepLineReader:
         self._clock_base = self._clock_end = 0
         self._mean_by_left: int | None = None
         self._minutes_left: float | None = None
+        self._left_batch: float | None = None  # of the line that said so
+        self._cuts_left: bool | None = None
+        self._num_means = self._sum_of_means = 0
+        self.figure_doubt = 0.0  # how far all figures may be off together, as a share
         self.rate_tick = 0.0  # in which a mean rate since the start is printed
         self._bar = 0, 0  # the epoch and the batch of the last bar, where bars are epochs
         self._bar_line = 0
@@ -165,12 +171,38 @@ class StepLineReader:
             return self._mean_by_left
         # Cut off, not rounded: half a minute more on average, and more than that where the figure has just fallen.
         fell = self._minutes_left == minutes + 1
-        self._minutes_left = minutes
-        if minutes >= _FINE_MINUTES or (minutes > 0 and self._mean_by_left is None):
-            self._mean_by_left = round((minutes + 0.5) * 60 * NS / (batches - batch))
+        is_new = self._left_batch is None or batch < self._left_batch
+        since = batch - (0.0 if is_new or self._left_batch is None else self._left_batch)
+        self._minutes_left, self._left_batch = minutes, batch
+        if is_new:
+            self._cuts_left = self._says_how_left_is_cut(batch)
+        if fell and not is_new and self._cuts_left:
+            self._note_left(minutes, 1.0, batches - batch + since / 2, doubt=since / 2 / (batches - batch))
+        elif minutes >= _FINE_MINUTES or (minutes > 0 and self._mean_by_left is None):
+            self._note_left(minutes, 0.5, batches - batch)
+        elif fell and minutes >= _FEW_MINUTES and self._cuts_left is None:
+            self._note_left(minutes, _JUST_FELL, batches - batch)
         elif fell and minutes >= _FEW_MINUTES:
-            self._mean_by_left = round((minutes + _JUST_FELL) * 60 * NS / (batches - batch))
+            self._note_left(minutes, 0.5, batches - batch)
         return self._mean_by_left
+
+    @staticmethod
+    def _says_how_left_is_cut(batch: float) -> bool | None:
+        """Whether the time left is cut as a whole; None where the first row of an epoch does not show which program.
+
+        One counts from 0 and cuts the time of all and the time that has passed, each by itself; another counts from 1.
+        """
+        return None if batch % _ROUND_BATCH else batch > 0
+
+    def _note_left(self, minutes: float, part: float, batches: float, *, doubt: float | None = None) -> None:
+        """So many minutes are left, and this part of another one, give or take what completes it.
+
+        Each is a mean since the epoch began: where they drift, the steps themselves do so by more.
+        """
+        mean = self._mean_by_left = round((minutes + part) * 60 * NS / batches)
+        self._num_means, self._sum_of_means = self._num_means + 1, self._sum_of_means + mean
+        drift = _DRIFTS_ON * abs(mean * self._num_means / self._sum_of_means - 1) if self._sum_of_means else 0.0
+        self.figure_doubt = drift + ((1 - part) / (minutes + part) if doubt is None else doubt)
 
     def _rate_figure(self, groups: Groups) -> int | None:
         """Samples or tokens a second make a time only where the log also says how many of them a step takes."""

@@ -89,6 +89,7 @@ class Run:
     tick_ns: int = 0  # resolution of the clock that timed the rows; 0 where it is fine
     order: Literal["given", "stamps", "steps"] = "given"  # how several files were put in order
     repeated_paths: tuple[str, ...] = ()  # files left out because another one holds the same lines
+    figure_doubt: float = 0.0  # how far the figures of all rows may be off together, as a share
     rate_tick: float = 0.0  # last digit of the mean rate since the start that the clock was worked out from
     times_rows: bool = False  # each figure is the time of all steps of its row, of which it is made the mean
     is_interval: bool = False  # the figure that should be one step's covers all steps since the last line
