@@ -257,7 +257,7 @@ assume-evaluations-unannounced = Künftige Evaluierungen sind geschätzt: Ihr In
 assume-evaluation-unpriced = Evaluierungen sind nicht eingerechnet: Bisher wurde keine gemessen, und die Zahl der Batches pro Evaluierung ist unbekannt. Gib --set eval_iters=N an.
 assume-evaluation-prior = Bisher wurde keine Evaluierung gemessen: Ihre Kosten sind aus der Zahl der Forward-Durchläufe berechnet.
 assume-save-prior = Bisher wurde kein Checkpoint gemessen: Angenommen sind übliche Kosten.
-assume-evaluation-outside = Die Uhr dieses Logs steht während der Evaluierungen, und nichts anderes zeigt, was sie kosten. Die Restzeit ist nach dieser Uhr gerechnet, also ohne sie.
+assume-evaluation-outside = Die Uhr dieses Logs steht während der Evaluierungen, und nichts anderes zeigt, was sie kosten. Die Restzeit ist nach dieser Uhr gerechnet, also ohne sie; nur das obere Ende ihrer Spanne lässt Platz dafür.
 assume-saves = Angenommen ist, dass wie zuletzt auf { $share } der Evaluierungen ein Checkpoint folgt.
 assume-default-interval = Angenommen ist das voreingestellte Evaluierungsintervall des Trainers, { $count } Iterationen; im Log ist es noch nicht bestätigt. Gib --set eval_interval=N an.
 assume-default-total = Angenommen ist die voreingestellte Zahl der Iterationen, { $count }; die Gesamtzahl steht nirgends.

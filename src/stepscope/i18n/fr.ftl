@@ -257,7 +257,7 @@ assume-evaluations-unannounced = Les évaluations à venir sont estimées : leu
 assume-evaluation-unpriced = Les évaluations ne sont pas comprises : aucune n’a encore été mesurée, et le nombre de batches par évaluation est inconnu. Indiquez --set eval_iters=N.
 assume-evaluation-prior = Aucune évaluation n’a encore été mesurée : son coût est calculé d’après le nombre de passes forward.
 assume-save-prior = Aucun checkpoint n’a encore été mesuré : on suppose un coût habituel.
-assume-evaluation-outside = L’horloge de ce log s’arrête pendant les évaluations, et rien d’autre ne montre ce qu’elles coûtent. Le temps restant est compté sur cette horloge, sans elles.
+assume-evaluation-outside = L’horloge de ce log s’arrête pendant les évaluations, et rien d’autre ne montre ce qu’elles coûtent. Le temps restant est compté sur cette horloge, sans elles ; seule la borne haute de l’intervalle leur laisse de la place.
 assume-saves = On suppose un checkpoint après { $share } des évaluations, comme récemment.
 assume-default-interval = On suppose l’intervalle d’évaluation par défaut du programme, { $count } itérations ; le log ne l’a pas encore confirmé. Indiquez --set eval_interval=N.
 assume-default-total = On suppose le nombre d’itérations par défaut du programme, { $count } ; le total n’est indiqué nulle part.

@@ -36,7 +36,7 @@ from stepscope.ledger.trainings import merge_trainings, split_trainings
 from stepscope.ledger.unprinted import Unprinted
 from stepscope.ledger.unseen import with_unseen
 from stepscope.run.model import NO_TIME, Floats, Run
-from stepscope.run.rounding import rounding_of
+from stepscope.run.rounding import rate_doubt_s, rounding_of
 from stepscope.run.stops import Stop
 
 if TYPE_CHECKING:
@@ -241,7 +241,8 @@ def _add_rounding(work: Attribution) -> tuple[float, float]:
     """How much less or more all rows may have taken together, each printed in whole ticks: the training's doubt."""
     rows = np.flatnonzero(work.run.steps.span > 0)
     found = rounding_of(work.run, rows)
-    less_s, more_s = len(rows) * found.less_s, len(rows) * found.more_s
+    by_rate_s = rate_doubt_s(work.run) + work.run.figure_doubt * work.books["step"].seconds
+    less_s, more_s = len(rows) * found.less_s + by_rate_s, len(rows) * found.more_s + by_rate_s
     work.books["step"].doubt("rounding", less_s, more_s)
     return less_s, more_s
 

@@ -269,6 +269,8 @@ class RunAssembler(GrowingRun):
             counted=self._counted(settings),
             batches=self.totals.batches,
             means=self.means,
+            rate_tick=self.step_lines.rate_tick,
+            figure_doubt=self.step_lines.figure_doubt,
         )
         return make_run(assembled, paths=paths, encoding=encoding, mtime=mtime, is_recorded=is_recorded)
 
