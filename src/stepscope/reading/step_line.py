@@ -248,7 +248,8 @@ class StepLineReader:
         if epoch != self._clock_epoch:
             last = self._rows.last_figure if len(self._rows) else NO_TIME
             last = 0 if last == NO_TIME else last
-            self._clock_base = max(last, self._clock_end)
+            if self._clock_epoch is None or figure < self._clock_end - self._clock_base:  # else it ran on
+                self._clock_base = max(last, self._clock_end)
             self._clock_epoch = epoch
         # The last state of a full bar repeats its step, so it is no row, but it shows whether to round up.
         self._clock_end = self._clock_base + _rounded(groups, figure)
