@@ -64,6 +64,8 @@ class GrowingRun:
         if not own & NAMES_STEP and not self.format.layout.counts_lines:
             self._add_loss_line(groups)
             return
+        if self.format.layout.counts_lines and self.step_lines.is_echo(groups, text):
+            return
         if self.totals.learn_epoch_length(groups, len(self.so_far.rows)):
             self.so_far.segments.expect()
         step, figure = self.step_lines.step(groups), self.step_lines.figure(groups)
