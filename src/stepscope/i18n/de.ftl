@@ -394,8 +394,13 @@ error-no-such-file = Datei nicht gefunden
       }
 error-unreadable = nicht lesbar: { $reason }
     .hint = prüfe die Rechte: ls -l { $place }
-error-folder-without-log = in diesem Ordner ist kein Trainings-Log
-    .hint = nenne die Datei selbst: stepscope { $place }/train.log
+error-folder-without-log = in diesem Ordner liegt kein Trainings-Log, nur { $count ->
+    [one] { $names }
+   *[other] { $count } andere Dateien: { $names }
+  }
+    .hint = nenne das Log selbst, oder zeichne einen Lauf auf: stepscope run -- python train.py
+error-folder-empty = in diesem Ordner liegt keine lesbare Datei
+    .hint = nenne das Log selbst, oder zeichne einen Lauf auf: stepscope run -- python train.py
 error-empty = die Datei ist leer
     .hint = wird die Ausgabe des Trainers gepuffert? Starte python mit -u und versuche es noch einmal, sobald etwas ausgegeben wurde
 error-binary = keine Textdatei

@@ -399,8 +399,13 @@ error-no-such-file = no such file
       }
 error-unreadable = cannot be read: { $reason }
     .hint = check its permissions: ls -l { $place }
-error-folder-without-log = no training log in this folder
-    .hint = pass the file itself: stepscope { $place }/train.log
+error-folder-without-log = this folder holds no training log, only { $count ->
+    [one] { $names }
+   *[other] { $count } other files: { $names }
+  }
+    .hint = pass the log itself, or record a run: stepscope run -- python train.py
+error-folder-empty = this folder holds no file to read
+    .hint = pass the log itself, or record a run: stepscope run -- python train.py
 error-empty = the file is empty
     .hint = is the trainer’s output buffered? Run python with -u, and try again once it has printed something
 error-binary = not a text file

@@ -397,8 +397,13 @@ error-no-such-file = no existe el archivo
       }
 error-unreadable = no se puede leer: { $reason }
     .hint = revisa sus permisos: ls -l { $place }
-error-folder-without-log = en esta carpeta no hay ningún log de entrenamiento
-    .hint = indica el propio archivo: stepscope { $place }/train.log
+error-folder-without-log = en esta carpeta no hay ningún log de entrenamiento, solo { $count ->
+    [one] { $names }
+   *[other] otros { $count } archivos: { $names }
+  }
+    .hint = indica el propio log, o graba una ejecución: stepscope run -- python train.py
+error-folder-empty = en esta carpeta no hay ningún archivo legible
+    .hint = indica el propio log, o graba una ejecución: stepscope run -- python train.py
 error-empty = el archivo está vacío
     .hint = ¿la salida del programa pasa por un búfer? Ejecuta python con -u y vuelve a probar cuando haya impreso algo
 error-binary = no es un archivo de texto

@@ -394,8 +394,13 @@ error-no-such-file = ce fichier n’existe pas
       }
 error-unreadable = illisible : { $reason }
     .hint = vérifiez ses droits : ls -l { $place }
-error-folder-without-log = aucun log d’entraînement dans ce dossier
-    .hint = indiquez le fichier lui-même : stepscope { $place }/train.log
+error-folder-without-log = ce dossier ne contient aucun log d’entraînement, seulement { $count ->
+    [one] { $names }
+   *[other] { $count } autres fichiers : { $names }
+  }
+    .hint = indiquez le log lui-même, ou enregistrez un run : stepscope run -- python train.py
+error-folder-empty = ce dossier ne contient aucun fichier lisible
+    .hint = indiquez le log lui-même, ou enregistrez un run : stepscope run -- python train.py
 error-empty = le fichier est vide
     .hint = la sortie du programme est-elle mise en tampon ? Lancez python avec -u et réessayez quand il aura affiché quelque chose
 error-binary = ce n’est pas un fichier texte
