@@ -179,8 +179,8 @@ def test_a_row_of_a_table_of_restarts_takes_few_lines_of_code():
     def table(num):
         return "step,time,loss\n" + "".join(f"{at % 2},{at % 2},{at % 7}\n" for at in range(num))
 
-    small, large = (lines_run(table(num), "stepscope/", lambda text: report_of(text).ledger) for num in (12_000, 16_000))
-    assert (large - small) / 4_000 < 300
+    small, large = (lines_run(table(num), "stepscope/", lambda text: report_of(text).ledger) for num in (9_000, 12_000))
+    assert (large - small) / 3_000 < 300
 
 
 def test_the_files_of_a_folder_are_looked_at_once_and_formats_compete_for_a_few(tmp_path, count):
