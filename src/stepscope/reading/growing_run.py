@@ -157,7 +157,8 @@ class GrowingRun:
             break
         so_far.segments.forget_announcements()
         so_far.rows.append(row)
-        self.others.note_loss(row.loss, row.step, self.num_lines)
+        if row.loss is not None:
+            self.others.note_loss(row.loss, row.step, self.num_lines)
         return True
 
     def _add_own_events(self, events: list[OwnEvent], text: str) -> None:
