@@ -67,7 +67,9 @@ def _usual_rest(evidence: Evidence) -> float | None:
 def _usual_nearby(evidence: Evidence) -> float | None:
     """Unexplained seconds that most evaluations have in a row next to theirs, where the log is a line off."""
     stops = [stop for stop in evidence.stops if stop.evaluated and stop.printed]
-    found = [max((evidence.stalls.get(row, 0.0) for row in _rows_beside(evidence, stop)), default=0.0) for stop in stops]
+    found = [
+        max((evidence.stalls.get(row, 0.0) for row in _rows_beside(evidence, stop)), default=0.0) for stop in stops
+    ]
     hits = [seconds for seconds in found if seconds > 0]
     return float(median(hits)) if len(hits) >= max(2, _MOSTLY * len(found)) else None
 
