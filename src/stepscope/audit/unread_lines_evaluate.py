@@ -41,6 +41,7 @@ def check(evidence: AuditEvidence) -> Check:
     if worst is not None and (timed is not None or not num):
         is_outside = run.stamps is None and not run.clock.runs_during("evaluation")
         doubt = _TIMED if timed is not None else _OUTSIDE if is_outside else _UNTIMED
+        doubt *= min(1.0, worst.num / max(1, num))  # beside those that were read
         message = say("audit-evaluations-unread", count=worst.num, text=redact(worst.first, 80), line=worst.first_line)
         return Check(CODE, "disagrees", message, doubt=doubt)
     if num and not run.clock.runs_during("evaluation"):
