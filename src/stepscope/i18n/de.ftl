@@ -260,6 +260,10 @@ assume-save-prior = Bisher wurde kein Checkpoint gemessen: Angenommen sind übli
 assume-evaluation-outside = Die Uhr dieses Logs steht während der Evaluierungen, und nichts anderes zeigt, was sie kosten. Die Restzeit ist nach dieser Uhr gerechnet, also ohne sie; nur das obere Ende ihrer Spanne lässt Platz dafür.
 assume-saves = Angenommen ist, dass wie zuletzt auf { $share } der Evaluierungen ein Checkpoint folgt.
 assume-default-interval = Angenommen ist das voreingestellte Evaluierungsintervall des Trainers, { $count } Iterationen; im Log ist es noch nicht bestätigt. Gib --set eval_interval=N an.
+assume-further-trainings = { $count ->
+    [one] Nach diesem Training kommt noch eines mit ebenfalls { $steps } Iterationen; seine Zeit ist eingerechnet.
+   *[other] Nach diesem Training kommen noch { $count } weitere mit je { $steps } Iterationen; ihre Zeit ist eingerechnet.
+}
 assume-default-total = Angenommen ist die voreingestellte Zahl der Iterationen, { $count }; die Gesamtzahl steht nirgends.
 
 ## Was sich zu ändern lohnt

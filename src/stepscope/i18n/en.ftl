@@ -262,6 +262,10 @@ assume-save-prior = No checkpoint has been timed yet: a typical cost is assumed.
 assume-evaluation-outside = This log’s clock stops during evaluations, and nothing else shows what they cost. The time left is counted on that clock, without them; only the end of its range leaves room for them.
 assume-saves = Assumes a checkpoint after { $share } of the evaluations, as recently.
 assume-default-interval = Assumes the trainer’s default evaluation interval, { $count } iterations; the log has not confirmed it yet. Pass --set eval_interval=N.
+assume-further-trainings = { $count ->
+    [one] One more training comes after this one, of { $steps } iterations as well; its time is included.
+   *[other] { $count } more trainings come after this one, of { $steps } iterations each; their time is included.
+}
 assume-default-total = Assumes the trainer’s default number of iterations, { $count }; nothing states the total.
 
 ## What to change

@@ -260,6 +260,10 @@ assume-save-prior = Aún no se ha medido ningún checkpoint: se supone el coste 
 assume-evaluation-outside = El reloj de este log se detiene durante las evaluaciones y nada más indica lo que cuestan. El tiempo restante se cuenta con ese reloj, sin incluirlas; solo el extremo superior del intervalo les deja margen.
 assume-saves = Se supone un checkpoint tras el { $share } de las evaluaciones, como en las últimas.
 assume-default-interval = Se supone el intervalo de evaluación por defecto del programa, { $count } iteraciones; el log aún no lo confirma. Indica --set eval_interval=N.
+assume-further-trainings = { $count ->
+    [one] Después de este entrenamiento queda otro, también de { $steps } iteraciones; su tiempo está incluido.
+   *[other] Después de este entrenamiento quedan otros { $count }, de { $steps } iteraciones cada uno; su tiempo está incluido.
+}
 assume-default-total = Se supone el número de iteraciones por defecto del programa, { $count }; el total no se indica en ninguna parte.
 
 ## Qué cambiar

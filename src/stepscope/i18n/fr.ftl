@@ -260,6 +260,10 @@ assume-save-prior = Aucun checkpoint n’a encore été mesuré : on suppose un
 assume-evaluation-outside = L’horloge de ce log s’arrête pendant les évaluations, et rien d’autre ne montre ce qu’elles coûtent. Le temps restant est compté sur cette horloge, sans elles ; seule la borne haute de l’intervalle leur laisse de la place.
 assume-saves = On suppose un checkpoint après { $share } des évaluations, comme récemment.
 assume-default-interval = On suppose l’intervalle d’évaluation par défaut du programme, { $count } itérations ; le log ne l’a pas encore confirmé. Indiquez --set eval_interval=N.
+assume-further-trainings = { $count ->
+    [one] Après cet entraînement, il en reste un autre, de { $steps } itérations lui aussi ; sa durée est comprise.
+   *[other] Après cet entraînement, il en reste { $count } autres, de { $steps } itérations chacun ; leur durée est comprise.
+}
 assume-default-total = On suppose le nombre d’itérations par défaut du programme, { $count } ; le total n’est indiqué nulle part.
 
 ## À changer

@@ -43,6 +43,8 @@ _MODEL_FILE = re.compile(
     r"\.(?:pth?|pt|pth\.tar|tar|ckpt|safetensors|bin|h5|hdf5|keras|pkl|pickle|npz|pdparams|params|onnx|joblib)\b"
 )
 _AFTER_LOGGER = frozenset({"-", "|", "", "INFO", "DEBUG", "WARNING", "ERROR", "info", "debug", "warning"})
+# Says that the results did not get better; the evaluation itself has been reported by then.
+_PATIENCE = re.compile(r"(?i)early[ _-]?stop|patience")
 _SECONDS = frozenset({"s", "ms", "sec", "secs", "seconds"})
 _PER_ROW = 1.2  # lines of results for each epoch
 
@@ -92,7 +94,7 @@ def find_evaluation(kinds: Sequence[Kind], rows: Sequence[int], counter: Counter
             continue
         numbers = [number for number in kind.numbers if number >= rows[0] - 2]
         gaps = set(gaps_of(numbers, rows))
-        if not numbers or SAVE.search(kind.words):
+        if not numbers or SAVE.search(kind.words) or _PATIENCE.search(kind.words):
             continue
         event = _evaluation(kind, counter, {field.key for field in step.fields})
         if event is None:
