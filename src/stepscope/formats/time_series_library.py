@@ -42,7 +42,9 @@ FORMAT = Format(
             {"epoch": 3, "batches": 412, "loss": 0.312, "val_loss": 0.511},
         ),
         Sample(
-            "Epoch: 3, Steps: 412 | Vali Loss: 0.5110 Test Loss: 0.6020", "step", {"epoch": 3, "batches": 412, "loss": None}
+            "Epoch: 3, Steps: 412 | Vali Loss: 0.5110 Test Loss: 0.6020",
+            "step",
+            {"epoch": 3, "batches": 412, "loss": None},
         ),
         Sample("Epoch: 1, Steps: 90 | Vali Loss: [0.41, 0.52] Test Loss: [0.43, 0.55]", "step", {"val_loss": 0.41}),
         Sample("iters: 300, speed: 0.0412s/iter, left time: 9.1120s", "chatter"),

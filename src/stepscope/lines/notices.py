@@ -126,7 +126,16 @@ _NOTICES: tuple[tuple[NoticeKind, tuple[str, ...], str], ...] = (
         "killed",
         (
             *(*KILLED, "Segm", "Abort", "Bus err", "Illegal ins", "Floating point", "Fatal Py", "terminate called"),
-            *("Signal", "elastic", "DataLoader worker", "*** Process", "*** SIG", "Killing sub", "exits with", "closing signal"),
+            *(
+                "Signal",
+                "elastic",
+                "DataLoader worker",
+                "*** Process",
+                "*** SIG",
+                "Killing sub",
+                "exits with",
+                "closing signal",
+            ),
             *("Check fail", "Darknet error"),
             *("exitcode:", "noticed that", "BAD TERM", " died ", "Evicted", "exit code", "exited with code"),
             *("wandb: W", "wandb: P", *_SLURM_NAMES),
