@@ -135,3 +135,18 @@ def test_a_bar_that_moves_right_behind_its_evaluation_counts_it():
     run = run_of(lines)
     assert int(run.steps.step[-1]) == 12 * 30
     assert explain(run).ledger.wall_s == pytest.approx(12 * 38, rel=0.05)
+
+
+def test_the_count_may_stand_before_the_time_of_so_many_steps():
+    lines = []
+    for epoch in range(4):
+        lines.append(f"This is {epoch + 7}-th epoch")
+        for n in range(50, 601, 50):
+            loss = 2 / (n + 100) + epoch / 1000
+            lines.append(
+                f"Iter {n}/600 training loss = {loss:.3f}, time = 0.1{n % 7}26, time for 50 iter: {104 + n % 9}.6089"
+            )
+    run = run_of(lines)
+    assert explain(run).ledger.step.typical_s == pytest.approx(2.15, rel=0.03)
+    assert explain(run).ledger.wall_s == pytest.approx(4 * 600 * 2.15, rel=0.03)
+    assert run.num_trainings == 1
