@@ -150,3 +150,15 @@ def test_the_count_may_stand_before_the_time_of_so_many_steps():
     assert explain(run).ledger.step.typical_s == pytest.approx(2.15, rel=0.03)
     assert explain(run).ledger.wall_s == pytest.approx(4 * 600 * 2.15, rel=0.03)
     assert run.num_trainings == 1
+
+
+def test_a_training_that_prints_only_its_checkpoints_is_timed_by_their_timestamps():
+    now, lines = dt.datetime(2025, 1, 25, 10), ["2025-01-25 10:00:00,000 - INFO - Using device: mps"]
+    for n in range(400, 4001, 400):
+        now += dt.timedelta(seconds=880 + n % 3)
+        lines.append(f"{now:%Y-%m-%d %H:%M:%S},310 - INFO - Checkpoint saved at step {n}")
+        lines.append(f"{now:%Y-%m-%d %H:%M:%S},420 - INFO - Generated: once upon a time in a far land {n % 7} times")
+    run = run_of([*lines, f"{now:%Y-%m-%d %H:%M:%S},500 - INFO - Training completed!"])
+    report = explain(run)
+    assert report.ledger.step.typical_s == pytest.approx(2.2, rel=0.02)
+    assert (report.state.value, report.state.step) == ("finished", 4000)
