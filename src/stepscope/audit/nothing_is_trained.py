@@ -28,6 +28,9 @@ _KNOWN, _GUESSED = 0.4, 1.0
 _PASTED_LINES = 40
 # A result on the step's own line, whose number was not read: `avr_loss=0.0871`, `mean reward 19.7`.
 _RESULT = re.compile(r"(?i)(?<![a-z])(?:\w{0,30}?loss|\w{0,30}?rewards?|nll|perplexity|ppl|elbo)\b\W{0,4}[-+]?\d[\d.]*")
+_SAVED = re.compile(
+    r"(?i)\b(?:checkpoint|ckpt|weights)\b.{0,40}?\bsaved\b|\bsaved\b.{0,40}?\b(?:checkpoint|ckpt|weights)\b"
+)
 _OF_EVALUATION = re.compile(r"(?i)(?<![a-z])(?:val|valid\w*|eval\w*|test\w*)(?![a-z])")
 
 
@@ -51,4 +54,5 @@ def _named_result(run: Run) -> str | None:
         return None
     texts = [sample.text for sample in run.format.samples if sample.kind == "step"]
     found = [_RESULT.search(text) for text in texts if _OF_EVALUATION.search(text) is None]
+    found += [_SAVED.search(text) for text in texts]
     return next((match[0] for match in found if match is not None), None)

@@ -616,7 +616,7 @@ ORDER: list[tuple[str, list[str]]] = [
     (
         "time_series_library",
         [
-            " | Train Loss: ",
+            ", Steps: ",
             ", epoch: ",
             "Validation loss decreased (",
             "s/iter; left time: ",

@@ -232,7 +232,7 @@ class GrowingRun:
             last, row = None, 0
         if kind == "evaluation" and self.nested.take_result(so_far.events, took_ns(groups), loss, len(so_far.rows)):
             return
-        if so_far.events.continue_last(kind, groups, row, loss):
+        if so_far.events.continue_last(kind, groups, row, loss) or so_far.events.is_same_again(kind, groups, row, loss):
             return
         if rank in so_far.writers.ranks or so_far.events.is_repeated(kind, row, groups, rank=rank, bar=bar):
             return
