@@ -47,9 +47,14 @@ def names() -> list[str]:
 @cache
 def catalogue() -> tuple[Format, ...]:
     """Every format, most particular first; one that is too new for `order.py` comes before all others."""
-    known = [name for name, _ in ORDER]
-    fresh = [name for name in names() if name not in known]
-    return tuple(load(name) for name in [*fresh, *known])
+    return tuple(load(name) for name in [*_unordered(), *(name for name, _ in ORDER)])
+
+
+@cache
+def documents() -> tuple[Format, ...]:
+    """The formats of files that are no text of lines, in the order of the catalogue; the others are not imported."""
+    known = [name for name, _ in ORDER if name not in LINE_WORDS]
+    return tuple(load(name) for name in [*_unordered(), *known])
 
 
 @cache
@@ -102,7 +107,7 @@ def find_document(head: bytes) -> Format | None:
     is_table = (b"," in first and b": " not in first) or _COLUMNS.fullmatch(first) is not None
     if b"\0" not in head and not first.startswith((b"{", b"[", b":::ML", b"H\t")) and not is_table:
         return None
-    for fmt in catalogue():
+    for fmt in documents():
         if fmt.document is not None and fmt.document.sniff(head):
             first_lines = fmt.document.first_lines
             if first_lines is None or not _are_known(first_lines(head)):

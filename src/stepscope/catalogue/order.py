@@ -405,6 +405,7 @@ ORDER: list[tuple[str, list[str]]] = [
             " samples/sec",
             "Loaded model ",
             "Saved checkpoint to \"",
+            "] Time cost=",
             "] Validation-",
             "start with arguments Namespace(",
         ],

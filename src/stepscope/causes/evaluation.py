@@ -61,7 +61,12 @@ def _usual_rest(evidence: Evidence) -> float | None:
 
 
 def _usual_nearby(evidence: Evidence) -> float | None:
-    """Unexplained seconds that most evaluations have in a row next to theirs, where the log is a line off."""
+    """Unexplained seconds that most evaluations have in a row next to theirs, where the log is a line off.
+
+    A clock that stops for evaluations has them in no row.
+    """
+    if not evidence.run.clock.runs_during("evaluation"):
+        return None
     stops = [stop.next_row for stop in evidence.stops if stop.evaluated and stop.printed]
     found = [max((evidence.stalls.get(row + side, 0.0) for side in (-1, 0, 1)), default=0.0) for row in stops]
     hits = [seconds for seconds in found if seconds > 0]

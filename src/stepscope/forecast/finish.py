@@ -175,7 +175,7 @@ def look_ahead(run: Run, ledger: Ledger, previous: Sequence[Run] = ()) -> Outloo
         kind=_kind(run, schedule, timeline),
         family=run.format.name,
         elapsed_s=_since_start(run, timeline),
-        rounding=_rounding(run, timeline),
+        rounding=_rounding(run, timeline, untimed=stops.untimed_s / seconds if seconds > 0 else 0.0),
     )
     outlook = Outlook(schedule, level, stops, seconds, signs, like=())
     profile = _profile(run, timeline, previous, max_steps) if seconds > 0 else None
@@ -229,12 +229,16 @@ def _cliff_s(run: Run, steps_left: int) -> float | None:
     return now if is_new and own_s > steps_left * (now * usual) ** 0.5 else None
 
 
-def _rounding(run: Run, timeline: Timeline) -> tuple[float, float]:
-    """How far the level may be off because every row's own time is rounded, as shares of it."""
+def _rounding(run: Run, timeline: Timeline, *, untimed: float) -> tuple[float, float]:
+    """How far the time left may be off because of what no figure of the log shows, as shares of it.
+
+    Every row's own time is rounded; and evaluations to come may take time that nothing has shown yet.
+    """
     if not len(timeline) or timeline.on_wall:
         return 0.0, 0.0
     found, row_s = rounding_of(run, timeline.row), float(timeline.seconds.mean())
-    return (found.less_s / row_s, found.more_s / row_s) if row_s > 0 else (0.0, 0.0)
+    less, more = (found.less_s / row_s, found.more_s / row_s) if row_s > 0 else (0.0, 0.0)
+    return less + run.figure_doubt, more + run.figure_doubt + math.log1p(untimed)
 
 
 def _since_start(run: Run, timeline: Timeline) -> float:

@@ -104,6 +104,7 @@ FORMAT = Format(
         Sample("Total parameters: 1,100,048,384", "fact", {"parameters": 1100048384}),
         Sample("Validating ...", "chatter"),
         Sample("The longest sequence length in the train data is 512, the model's", "chatter"),
+        Sample("| - Total tokens  : 288,358,400", "chatter"),
         Sample("| - Training Time : 812.40 s", None),  # the whole run's, as other programs print it
         Sample("'logger_name': 'tensorboard',", "chatter"),
     ),

@@ -257,7 +257,7 @@ assume-evaluations-unannounced = Künftige Evaluierungen sind geschätzt: Ihr In
 assume-evaluation-unpriced = Evaluierungen sind nicht eingerechnet: Bisher wurde keine gemessen, und die Zahl der Batches pro Evaluierung ist unbekannt. Gib --set eval_iters=N an.
 assume-evaluation-prior = Bisher wurde keine Evaluierung gemessen: Ihre Kosten sind aus der Zahl der Forward-Durchläufe berechnet.
 assume-save-prior = Bisher wurde kein Checkpoint gemessen: Angenommen sind übliche Kosten.
-assume-evaluation-outside = Die Uhr dieses Logs steht während der Evaluierungen, und nichts anderes zeigt, was sie kosten. Die Restzeit ist nach dieser Uhr gerechnet, also ohne sie.
+assume-evaluation-outside = Die Uhr dieses Logs steht während der Evaluierungen, und nichts anderes zeigt, was sie kosten. Die Restzeit ist nach dieser Uhr gerechnet, also ohne sie; nur das obere Ende ihrer Spanne lässt Platz dafür.
 assume-saves = Angenommen ist, dass wie zuletzt auf { $share } der Evaluierungen ein Checkpoint folgt.
 assume-default-interval = Angenommen ist das voreingestellte Evaluierungsintervall des Trainers, { $count } Iterationen; im Log ist es noch nicht bestätigt. Gib --set eval_interval=N an.
 assume-default-total = Angenommen ist die voreingestellte Zahl der Iterationen, { $count }; die Gesamtzahl steht nirgends.
@@ -394,8 +394,13 @@ error-no-such-file = Datei nicht gefunden
       }
 error-unreadable = nicht lesbar: { $reason }
     .hint = prüfe die Rechte: ls -l { $place }
-error-folder-without-log = in diesem Ordner ist kein Trainings-Log
-    .hint = nenne die Datei selbst: stepscope { $place }/train.log
+error-folder-without-log = in diesem Ordner liegt kein Trainings-Log, nur { $count ->
+    [one] { $names }
+   *[other] { $count } andere Dateien: { $names }
+  }
+    .hint = nenne das Log selbst, oder zeichne einen Lauf auf: stepscope run -- python train.py
+error-folder-empty = in diesem Ordner liegt keine lesbare Datei
+    .hint = nenne das Log selbst, oder zeichne einen Lauf auf: stepscope run -- python train.py
 error-empty = die Datei ist leer
     .hint = wird die Ausgabe des Trainers gepuffert? Starte python mit -u und versuche es noch einmal, sobald etwas ausgegeben wurde
 error-binary = keine Textdatei

@@ -259,7 +259,7 @@ assume-evaluations-unannounced = Future evaluations are estimated: their interva
 assume-evaluation-unpriced = Evaluations are not included: none has been timed yet, and the number of batches per evaluation is unknown. Pass --set eval_iters=N.
 assume-evaluation-prior = No evaluation has been timed yet: its cost is computed from the number of forward passes.
 assume-save-prior = No checkpoint has been timed yet: a typical cost is assumed.
-assume-evaluation-outside = This log’s clock stops during evaluations, and nothing else shows what they cost. The time left is counted on that clock, without them.
+assume-evaluation-outside = This log’s clock stops during evaluations, and nothing else shows what they cost. The time left is counted on that clock, without them; only the end of its range leaves room for them.
 assume-saves = Assumes a checkpoint after { $share } of the evaluations, as recently.
 assume-default-interval = Assumes the trainer’s default evaluation interval, { $count } iterations; the log has not confirmed it yet. Pass --set eval_interval=N.
 assume-default-total = Assumes the trainer’s default number of iterations, { $count }; nothing states the total.
@@ -399,8 +399,13 @@ error-no-such-file = no such file
       }
 error-unreadable = cannot be read: { $reason }
     .hint = check its permissions: ls -l { $place }
-error-folder-without-log = no training log in this folder
-    .hint = pass the file itself: stepscope { $place }/train.log
+error-folder-without-log = this folder holds no training log, only { $count ->
+    [one] { $names }
+   *[other] { $count } other files: { $names }
+  }
+    .hint = pass the log itself, or record a run: stepscope run -- python train.py
+error-folder-empty = this folder holds no file to read
+    .hint = pass the log itself, or record a run: stepscope run -- python train.py
 error-empty = the file is empty
     .hint = is the trainer’s output buffered? Run python with -u, and try again once it has printed something
 error-binary = not a text file

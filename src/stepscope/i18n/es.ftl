@@ -257,7 +257,7 @@ assume-evaluations-unannounced = Las evaluaciones pendientes son una estimación
 assume-evaluation-unpriced = Las evaluaciones no se incluyen: aún no se ha medido ninguna y no se sabe cuántos batches usa cada una. Indica --set eval_iters=N.
 assume-evaluation-prior = Aún no se ha medido ninguna evaluación: su coste se calcula a partir del número de pasadas forward.
 assume-save-prior = Aún no se ha medido ningún checkpoint: se supone el coste habitual.
-assume-evaluation-outside = El reloj de este log se detiene durante las evaluaciones y nada más indica lo que cuestan. El tiempo restante se cuenta con ese reloj, sin incluirlas.
+assume-evaluation-outside = El reloj de este log se detiene durante las evaluaciones y nada más indica lo que cuestan. El tiempo restante se cuenta con ese reloj, sin incluirlas; solo el extremo superior del intervalo les deja margen.
 assume-saves = Se supone un checkpoint tras el { $share } de las evaluaciones, como en las últimas.
 assume-default-interval = Se supone el intervalo de evaluación por defecto del programa, { $count } iteraciones; el log aún no lo confirma. Indica --set eval_interval=N.
 assume-default-total = Se supone el número de iteraciones por defecto del programa, { $count }; el total no se indica en ninguna parte.
@@ -397,8 +397,13 @@ error-no-such-file = no existe el archivo
       }
 error-unreadable = no se puede leer: { $reason }
     .hint = revisa sus permisos: ls -l { $place }
-error-folder-without-log = en esta carpeta no hay ningún log de entrenamiento
-    .hint = indica el propio archivo: stepscope { $place }/train.log
+error-folder-without-log = en esta carpeta no hay ningún log de entrenamiento, solo { $count ->
+    [one] { $names }
+   *[other] otros { $count } archivos: { $names }
+  }
+    .hint = indica el propio log, o graba una ejecución: stepscope run -- python train.py
+error-folder-empty = en esta carpeta no hay ningún archivo legible
+    .hint = indica el propio log, o graba una ejecución: stepscope run -- python train.py
 error-empty = el archivo está vacío
     .hint = ¿la salida del programa pasa por un búfer? Ejecuta python con -u y vuelve a probar cuando haya impreso algo
 error-binary = no es un archivo de texto

@@ -257,7 +257,7 @@ assume-evaluations-unannounced = Les évaluations à venir sont estimées : leu
 assume-evaluation-unpriced = Les évaluations ne sont pas comprises : aucune n’a encore été mesurée, et le nombre de batches par évaluation est inconnu. Indiquez --set eval_iters=N.
 assume-evaluation-prior = Aucune évaluation n’a encore été mesurée : son coût est calculé d’après le nombre de passes forward.
 assume-save-prior = Aucun checkpoint n’a encore été mesuré : on suppose un coût habituel.
-assume-evaluation-outside = L’horloge de ce log s’arrête pendant les évaluations, et rien d’autre ne montre ce qu’elles coûtent. Le temps restant est compté sur cette horloge, sans elles.
+assume-evaluation-outside = L’horloge de ce log s’arrête pendant les évaluations, et rien d’autre ne montre ce qu’elles coûtent. Le temps restant est compté sur cette horloge, sans elles ; seule la borne haute de l’intervalle leur laisse de la place.
 assume-saves = On suppose un checkpoint après { $share } des évaluations, comme récemment.
 assume-default-interval = On suppose l’intervalle d’évaluation par défaut du programme, { $count } itérations ; le log ne l’a pas encore confirmé. Indiquez --set eval_interval=N.
 assume-default-total = On suppose le nombre d’itérations par défaut du programme, { $count } ; le total n’est indiqué nulle part.
@@ -394,8 +394,13 @@ error-no-such-file = ce fichier n’existe pas
       }
 error-unreadable = illisible : { $reason }
     .hint = vérifiez ses droits : ls -l { $place }
-error-folder-without-log = aucun log d’entraînement dans ce dossier
-    .hint = indiquez le fichier lui-même : stepscope { $place }/train.log
+error-folder-without-log = ce dossier ne contient aucun log d’entraînement, seulement { $count ->
+    [one] { $names }
+   *[other] { $count } autres fichiers : { $names }
+  }
+    .hint = indiquez le log lui-même, ou enregistrez un run : stepscope run -- python train.py
+error-folder-empty = ce dossier ne contient aucun fichier lisible
+    .hint = indiquez le log lui-même, ou enregistrez un run : stepscope run -- python train.py
 error-empty = le fichier est vide
     .hint = la sortie du programme est-elle mise en tampon ? Lancez python avec -u et réessayez quand il aura affiché quelque chose
 error-binary = ce n’est pas un fichier texte

@@ -122,6 +122,7 @@ def read_bars(bars: Sequence[Bar], lines: Sequence[str]) -> BarReading | None:
     endless = [] if bars[0].style == ENDLESS else find_endless(lines)
     others += [one for one in (_sort(endless) if endless else ()) if one.role == "evaluation"]
     evaluations = [one for one in others if _is_evaluation(one, best)]
+    evaluations += [one for one in others if one not in evaluations and _is_beside(one, evaluations, best)]
     if evaluations:
         evaluations += [one for one in others if one not in evaluations and _is_last_test(one, best)]
     evaluations = sorted(evaluations, key=lambda one: -one.seconds)[:_MAX_EVALUATIONS]
@@ -346,6 +347,25 @@ def _alternates(one: BarSeries, main: BarSeries) -> bool:
     own = {run[0].leading for run in one.runs} - {""}
     shared = own & {run[0].leading for run in main.runs}
     return (is_regular and len(within) >= len(one.runs) - 1 and len(shared) == len(own)) or bool(shared)
+
+
+def _is_beside(one: BarSeries, evaluations: Sequence[BarSeries], main: BarSeries) -> bool:
+    """Whether a bar is drawn with an evaluation's between the training's, again and again: it is part of it.
+
+    What is prepared for an evaluation, features or generated texts, is done for each; for a training, once.
+    """
+    if one.role == "training" or len(one.runs) < _LEAST_EPOCHS:
+        return False
+    ends = [run[-1].number for run in main.runs]
+    starts = [run[0].number for run in main.runs[1:]]
+
+    def gaps(series: BarSeries) -> set[int]:
+        """The runs of the training's bar after which a bar is drawn before the next."""
+        places = [(bisect_left(ends, run[0].number) - 1, run[-1].number) for run in series.runs]
+        return {at for at, last in places if at >= 0 and (at == len(starts) or last < starts[at])}
+
+    own = gaps(one)
+    return len(own) >= _HEADED * len(one.runs) and len(own & set().union(*map(gaps, evaluations))) >= _HEADED * len(own)
 
 
 def _is_last_test(one: BarSeries, main: BarSeries) -> bool:

@@ -25,7 +25,7 @@ _SETTING = re.compile(r"^\W*+(?=\w*_)\w++\W*?(?:[=:\1]|\.{3,})")
 _RESUME = re.compile(r"(?i)(?<![a-z])(?:resum(?:ed|ing)|restor(?:ed|ing)|continu(?:ed|ing) (?:from|training))(?![a-z])")
 _TOTAL = re.compile(
     r"(?:^|[_ ])(?:(?:max|total|num|n)[_ ](?:train(?:ing)?[_ ])?(?:steps|iters|iterations|updates|iter)"
-    r"|train(?:ing)?[_ ](?:steps|iters|iterations|updates))$"
+    r"|train(?:ing)?[_ ](?:steps|iters|iterations|updates))(?:[_ ](?:planned|expected))?$"
 )
 _EPOCHS = re.compile(r"(?:^|\s)(?:(?:max|total|num|n)[_ ](?:train(?:ing)?[_ ])?)?epochs?$")
 _METRIC = re.compile(r"(?i)loss|acc|ppl|perplexity|bpb|bleu|map|iou|auc|f1|psnr|score|reward|wer|error")

@@ -120,6 +120,8 @@ _PER_STEP_KEY = re.compile(
 _PROCESSED = re.compile(
     r"(?:sample|batch|step|iteration|rollout|episode)s? (?:was |were )?(?:processed|done|completed|finished)(?: in)?$"
 )
+# `step_time_max` beside `step_time`: the extremes, the spread and the quantiles of a figure that is printed too
+_STATISTIC = re.compile(r"[ _](?:min|max|std|p\d\d?)$")
 # `timing_s/step`, `time/total`: of one step, among the times of its parts
 _WHOLE_STEP = re.compile(r"(?:^|[ _])tim(?:e|ing|ings)(?:_s)?/(?:step|total|iter|iteration)$")
 _PER_MANY = re.compile(r"(?P<unit>ms|s)(?:ec(?:ond)?s?)?\s?(?:/|per|for)$")
@@ -162,10 +164,13 @@ def find_columns(
     # A wait for data is printed next to a time by meters that are read at every step.
     has_wait = any(re.fullmatch(r"data(?:[_ ]time)?", field.key) for field in fields)
     has_loss = any("loss" in field.key for field in fields)
+    keys = {field.key for field in fields}
     for index, field in enumerate(fields):
         if index in taken or field.kind == "stamp":
             continue
         before = texts[index]
+        if (stem := _STATISTIC.sub("", field.key)) != field.key and stem in keys:
+            continue
         if not field.unit and not has_loss and COST.fullmatch(field.key):
             continue  # what is made small, under its old name
         is_behind = before == "(" and index > 0 and index - 1 not in taken

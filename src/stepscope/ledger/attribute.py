@@ -36,7 +36,7 @@ from stepscope.ledger.trainings import merge_trainings, split_trainings
 from stepscope.ledger.unprinted import Unprinted
 from stepscope.ledger.unseen import with_unseen
 from stepscope.run.model import NO_TIME, Floats, Run
-from stepscope.run.rounding import rounding_of
+from stepscope.run.rounding import rate_doubt_s, rounding_of
 from stepscope.run.stops import Stop
 
 if TYPE_CHECKING:
@@ -241,7 +241,8 @@ def _add_rounding(work: Attribution) -> tuple[float, float]:
     """How much less or more all rows may have taken together, each printed in whole ticks: the training's doubt."""
     rows = np.flatnonzero(work.run.steps.span > 0)
     found = rounding_of(work.run, rows)
-    less_s, more_s = len(rows) * found.less_s, len(rows) * found.more_s
+    by_rate_s = rate_doubt_s(work.run) + work.run.figure_doubt * work.books["step"].seconds
+    less_s, more_s = len(rows) * found.less_s + by_rate_s, len(rows) * found.more_s + by_rate_s
     work.books["step"].doubt("rounding", less_s, more_s)
     return less_s, more_s
 
@@ -303,9 +304,11 @@ def _add_first_windows(work: Attribution) -> None:
     """The steps before the first row, where its figure is their mean, or its number shows that they were the first."""
     run, books = work.run, work.books
     for index, (segment, window) in enumerate(zip(run.segments, first_windows(run, work.baseline), strict=True)):
+        if not window.num:
+            continue
         is_whole = segment.fresh or run.format.layout.lines_end_epochs
         is_seen = is_whole if window.figure_s is not None else index == 0 and is_run_start(run)
-        if not is_seen or not window.num:
+        if not is_seen:
             continue
         steps_s, rest_s = window.split(window.num * (window.figure_s or window.level_s))
         books["step"].add(steps_s, "inferred", sd=window.noise_s / 3, num=window.num)

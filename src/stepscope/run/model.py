@@ -89,6 +89,8 @@ class Run:
     tick_ns: int = 0  # resolution of the clock that timed the rows; 0 where it is fine
     order: Literal["given", "stamps", "steps"] = "given"  # how several files were put in order
     repeated_paths: tuple[str, ...] = ()  # files left out because another one holds the same lines
+    figure_doubt: float = 0.0  # how far the figures of all rows may be off together, as a share
+    rate_tick: float = 0.0  # last digit of the mean rate since the start that the clock was worked out from
     times_rows: bool = False  # each figure is the time of all steps of its row, of which it is made the mean
     is_interval: bool = False  # the figure that should be one step's covers all steps since the last line
     means: tuple[EpochMean, ...] = ()  # of the epochs whose lines print them
@@ -100,6 +102,7 @@ class Run:
     candidates: tuple[Candidate, ...] = ()  # the formats that were tried on the log, the one that reads it first
     asides: Asides = field(default_factory=Asides)
     is_recorded: bool = False  # the timestamps are arrivals that we saw ourselves
+    by_figures: bool = False  # what the lines print times the rows, as there are no timestamps
     by_arrival: bool = False  # they time the rows, instead of the coarser clock that the lines print
     exit: Exit | None = None  # how the recorded command ended
 
@@ -266,6 +269,11 @@ class Run:
             return self.format.clock._replace(
                 covers="window",
                 note="The timestamps show that the printed time is that of all steps since the last line, not of one.",
+            )
+        if self.by_figures:
+            includes = self.format.clock.figure_includes
+            return self.format.clock._replace(
+                covers="window", includes=self.format.clock.includes if includes is None else includes
             )
         if self.by_arrival:
             return self.format.clock._replace(

@@ -27,6 +27,7 @@ from stepscope.reading.bulk.line_shape import LineShape, free_digits, make_shape
 from stepscope.reading.bulk.numbers import MAX_DIGITS, Floats, Ints, Number, find_windows
 from stepscope.reading.bulk.sight import Sight
 from stepscope.reading.epoch_means import MEAN
+from stepscope.reading.rest_of_epoch import EPOCH_TIME
 from stepscope.reading.step_line import EVALUATED
 
 MOMENTS = ("unix_s", "unix_ms")
@@ -44,6 +45,7 @@ _NOT_HERE = (
     "of_samples",
     "mean_steps_per_s",
     MEAN,
+    EPOCH_TIME,
     *EVALUATED,
     *OWN_EVENTS,
 )
