@@ -68,6 +68,28 @@ def test_a_timer_that_runs_on_over_the_end_of_an_epoch_holds_its_evaluation():
     assert evaluation == pytest.approx(7 * 6, rel=0.15)
 
 
+@pytest.mark.parametrize(
+    ("row", "saved"),
+    [
+        ("Época {n}/30 - pérdida: {loss} - duración: {took} segundos", "modelo guardado en modelos/{n}.pt"),
+        ("Epoche {n}/30: Verlust {loss}, Zeit {took} Sekunden", "gespeichert: modell_{n}.pt"),
+        ("Époque {n}/30 ; perte = {loss} ; durée = {took} secondes", "modèle enregistré : m{n}.pt"),
+        ("Epoch {n}/30: train loss {loss} ({took}s)", "saved m{n}.pt"),
+    ],
+)
+def test_an_epoch_a_line_in_words_is_read_and_believed(row, saved):
+    """A line for every epoch with its time and the unit behind it: no second clock is needed to be sure enough."""
+    lines = ["Dispositivo: cuda:0", ""]
+    for n in range(1, 31):
+        lines.append(row.format(n=n, loss=f"{2 / n + 0.1:.4f}", took=f"{42 + n % 4 * 0.7:.1f}"))
+        if n % 10 == 0:
+            lines.append(saved.format(n=n))
+    report = explain(run_of(lines))
+    assert report.run.steps.step[-1] == 30
+    assert report.ledger.step.typical_s == pytest.approx(43, rel=0.02)
+    assert report.reading.confidence > 0.5
+
+
 def keras_3(num_epochs, *, steps=200, mean_s=0.15, took_s=9):
     """Keras 3 into a file: bars that are drawn again, and the figure of an epoch, validation inside."""
     for epoch in range(1, num_epochs + 1):

@@ -9,7 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from stepscope.audit._base import AuditEvidence, Check
+from stepscope.run.model import Run
 
 # How far each doubt of strength 1 lowers the odds, as a power of e.
 WEIGHTS = {
@@ -32,6 +35,8 @@ BASE = 2.5
 UNCONFIRMED_KNOWN = 0.5
 UNCONFIRMED_GUESSED = 2.3
 UNCONFIRMED_STAMPS = 1.2  # timestamps alone: their unit is known, but not which lines are steps
+UNCONFIRMED_EACH = 1.2  # a line for every step, with a time and its unit: there is no other interval it could be of
+_NEARLY_ALL = 0.9  # of the lines; a training that begins again counts from 1
 _CONFIRMED = {f"infer-because-{reason}" for reason in ("stamps", "clock", "rate", "total")}
 
 
@@ -49,7 +54,14 @@ def unconfirmed(checks: Sequence[Check], evidence: AuditEvidence) -> float:
         return UNCONFIRMED_KNOWN
     if "infer-because-left" in reasons:
         return UNCONFIRMED_STAMPS  # the same program's figure, but worked out from count and clock together
+    if "infer-because-unit" in reasons and _times_each_step(evidence.run):
+        return UNCONFIRMED_EACH
     return UNCONFIRMED_STAMPS if evidence.run.clock.is_wall else UNCONFIRMED_GUESSED
+
+
+def _times_each_step(run: Run) -> bool:
+    """Whether a line for every step says what that step took: no running clock, and no step left unprinted."""
+    return run.clock.covers == "step" and bool((np.diff(run.steps.step) == 1).mean() > _NEARLY_ALL)
 
 
 def confidence_of(checks: Sequence[Check], evidence: AuditEvidence) -> float:

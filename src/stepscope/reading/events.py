@@ -69,7 +69,7 @@ class EventStore:
     ) -> bool:
         """Whether the event is the last one again: another state of its bar, or another rank's word for it.
 
-        Of several bars at one place, each is a part of it. `bar` is the label of a line that draws one.
+        Of several bars at one place, each is a part of it. `bar` is the label and the total of a line that draws one.
         """
         label, self._label = self._label, bar
         if self._last != (kind, row):

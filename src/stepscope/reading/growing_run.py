@@ -223,7 +223,8 @@ class GrowingRun:
             step = last if step is None else step
         is_bare = prefix is not None and prefix.is_bare
         rank = so_far.writers.writer(prefix.rank if prefix is not None else None, is_bare=is_bare)
-        bar = label_of(text) if groups.get("took_clock") or groups.get("took_samples") else None
+        is_bar = groups.get("took_clock") or groups.get("took_samples")
+        bar = f"{label_of(text)} {groups.get('took_samples')}" if is_bar else None  # of another total: another bar
         loss = number(groups.get("val_loss"))
         if kind == "evaluation" and took_ns(groups) is None and (took_s := self.step_lines.take_duration()) is not None:
             groups = {**groups, "took_s": f"{took_s:.9f}"}
