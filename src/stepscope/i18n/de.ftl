@@ -100,6 +100,8 @@ trend-since-times = Seit Iteration { $step } um den Faktor { $factor } { $pace -
 }: vorher { $before }, danach { $after }.
 data-bottleneck = Das Warten auf Daten kostet { $share } der Zeit ({ $wait } von { $step } pro Iteration): Der Engpass ist das Laden der Daten, und die GPU wartet darauf.
 data-share = Das Warten auf Daten kostet { $share } der Zeit ({ $wait } von { $step } pro Iteration).
+data-bottleneck-step = Das Warten auf Daten kostet { $share } jeder Iteration ({ $wait } von { $step }): Der Engpass ist das Laden der Daten, und die GPU wartet darauf.
+data-share-step = Das Warten auf Daten kostet { $share } jeder Iteration ({ $wait } von { $step }).
 data-first = Nur die erste Zeile wartet auf Daten: Bis Iteration { $step } waren es je { $duration }, danach { $usual }. Das Laden der Daten bremst den Rest nicht.
 data-minor = Das Warten auf Daten kostet { $share } der Zeit: Das Laden der Daten ist nicht der Engpass.
 part-of-step = Der größte Teil einer Iteration ist „{ $name }“: { $duration } von { $whole } ({ $share }).
@@ -611,6 +613,7 @@ card-normal = Das ist für diese GPU normal: Ein Modell dieser Größe sollte { 
 card-slow = Das ist für diese GPU langsam: Ein Modell dieser Größe sollte { $span } brauchen.
 card-fast = Das ist schneller als erwartet: Ein Modell dieser Größe sollte { $span } brauchen.
 alarm-hang = Ein Rank antwortet nicht mehr, die anderen haben aufgegeben: { $text }
+alarm-hang-after = Ein Rank antwortet nicht mehr, nach { $duration } haben die anderen aufgegeben: { $text }
 alarm-false-done = Zeile { $line } sagt, das Training sei fertig, aber die letzte Iteration ist { $step } von { $total }.
 alarm-false-done-empty = { $count ->
     [one] Zeile { $line } sagt, das Training sei fertig, aber dieser Start ist vor der ersten Iteration abgestürzt.

@@ -102,6 +102,8 @@ trend-since-times = { $factor } times { $pace ->
 } since iteration { $step }: { $before } before, { $after } after.
 data-bottleneck = Waiting for data takes { $share } of the time ({ $wait } of { $step } per iteration): data loading is the bottleneck, and the GPU waits for it.
 data-share = Waiting for data takes { $share } of the time ({ $wait } of { $step } per iteration).
+data-bottleneck-step = Waiting for data takes { $share } of each iteration ({ $wait } of { $step }): data loading is the bottleneck, and the GPU waits for it.
+data-share-step = Waiting for data takes { $share } of each iteration ({ $wait } of { $step }).
 data-first = Only the first line waits for data: up to iteration { $step }, each iteration waited { $duration }; later ones waited { $usual }. Data loading does not slow down the rest.
 data-minor = Waiting for data takes { $share } of the time: data loading is not the bottleneck.
 part-of-step = Most of an iteration is “{ $name }”: { $duration } of { $whole } ({ $share }).
@@ -616,6 +618,7 @@ card-normal = That is normal for this GPU: a model of this size should take { $s
 card-slow = That is slow for this GPU: a model of this size should take { $span }.
 card-fast = That is faster than expected: a model of this size should take { $span }.
 alarm-hang = A rank stopped responding and the others gave up: { $text }
+alarm-hang-after = A rank stopped responding, and after { $duration } the others gave up: { $text }
 alarm-false-done = Line { $line } says that training is done, but the last iteration is { $step } of { $total }.
 alarm-false-done-empty = { $count ->
     [one] Line { $line } says that training is done, but that launch crashed before its first iteration.

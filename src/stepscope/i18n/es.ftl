@@ -100,6 +100,8 @@ trend-since-times = Las iteraciones son { $factor } veces más { $pace ->
 } desde la { $step }: { $before } antes, { $after } después.
 data-bottleneck = La espera de datos ocupa el { $share } del tiempo ({ $wait } de { $step } por iteración): el cuello de botella es la carga de datos, y la GPU se queda esperando.
 data-share = La espera de datos ocupa el { $share } del tiempo ({ $wait } de { $step } por iteración).
+data-bottleneck-step = La espera de datos ocupa el { $share } de cada iteración ({ $wait } de { $step }): el cuello de botella es la carga de datos, y la GPU se queda esperando.
+data-share-step = La espera de datos ocupa el { $share } de cada iteración ({ $wait } de { $step }).
 data-first = Solo la primera línea espera datos: hasta la iteración { $step }, cada una esperó { $duration }; después, { $usual }. La carga de datos no frena el resto del entrenamiento.
 data-minor = La espera de datos ocupa el { $share } del tiempo: la carga de datos no es el cuello de botella.
 part-of-step = La mayor parte de una iteración es «{ $name }»: { $duration } de { $whole } ({ $share }).
@@ -614,6 +616,7 @@ card-normal = Es normal en esta GPU: un modelo de este tamaño debería tardar {
 card-slow = Es lento en esta GPU: un modelo de este tamaño debería tardar { $span }.
 card-fast = Es más rápido de lo esperado: un modelo de este tamaño debería tardar { $span }.
 alarm-hang = Un rank dejó de responder y los demás abandonaron la espera: { $text }
+alarm-hang-after = Un rank dejó de responder y los demás abandonaron la espera al cabo de { $duration }: { $text }
 alarm-false-done = La línea { $line } dice que el entrenamiento ha terminado, pero la última iteración es la { $step } de { $total }.
 alarm-false-done-empty = { $count ->
     [one] La línea { $line } dice que el entrenamiento ha terminado, pero ese arranque falló antes de su primera iteración.
