@@ -16,9 +16,8 @@ What to change
 
 from __future__ import annotations
 
-import re
-
 from stepscope.audit._base import AuditEvidence, Check
+from stepscope.core.lazy_pattern import LazyPattern
 from stepscope.core.message import say
 from stepscope.run.model import Run
 
@@ -27,8 +26,10 @@ _KNOWN, _GUESSED = 0.4, 1.0
 # Somebody who asks about so few lines has chosen them: they are of a training.
 _PASTED_LINES = 40
 # A result on the step's own line, whose number was not read: `avr_loss=0.0871`, `mean reward 19.7`.
-_RESULT = re.compile(r"(?i)(?<![a-z])(?:\w{0,30}?loss|\w{0,30}?rewards?|nll|perplexity|ppl|elbo)\b\W{0,4}[-+]?\d[\d.]*")
-_OF_EVALUATION = re.compile(r"(?i)(?<![a-z])(?:val|valid\w*|eval\w*|test\w*)(?![a-z])")
+_RESULT = LazyPattern(
+    r"(?i)(?<![a-z])(?:\w{0,30}?loss|\w{0,30}?rewards?|nll|perplexity|ppl|elbo)\b\W{0,4}[-+]?\d[\d.]*"
+)
+_OF_EVALUATION = LazyPattern(r"(?i)(?<![a-z])(?:val|valid\w*|eval\w*|test\w*)(?![a-z])")
 
 
 def check(evidence: AuditEvidence) -> Check:
