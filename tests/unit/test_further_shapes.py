@@ -170,7 +170,8 @@ def test_an_evaluation_that_two_loggers_print_is_one():
         lines.append(
             f"{{'loss': {3 - n / 50:.4f}, 'grad_norm': 0.5, 'learning_rate': 1e-05, 'epoch': {n * 0.025:.3f}}}"
         )
-        result = f"'eval_loss': 2.{n:04}3871, 'eval_runtime': 12.25, 'eval_samples_per_second': 80.5, 'eval_steps_per_second': 2.5"
+        rates = "'eval_samples_per_second': 80.5, 'eval_steps_per_second': 2.5"
+        result = f"'eval_loss': 2.{n:04}3871, 'eval_runtime': 12.25, {rates}"
         lines += [f"{{{result}, 'epoch': {n * 0.025:.3f}}}", f"{{{result}, 'epoch': {n * 0.025:.2f}}}"]
     lines.append(
         "{'train_runtime': 2000.5, 'train_samples_per_second': 16.0, 'train_steps_per_second': 0.5, 'epoch': 0.5}"

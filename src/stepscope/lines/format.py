@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 from stepscope.core.message import Message
 from stepscope.core.settings import Value
 from stepscope.core.units import parse_count
-from stepscope.lines.sieve import Sieve, literal_start
+from stepscope.lines.sieve import Needs, Sieve, literal_start
 
 LineKind = Literal[
     "step", "evaluation", "checkpoint", "gc", "data", "setting", "fact", "start", "resume", "remark", "chatter"
@@ -332,8 +332,8 @@ class Format:
     is_timed
         whether the log contains any time; a log of steps and losses is still worth recognising
     name, words, line_words
-        set by the catalogue: the name of the file, words of which every line contains one, and words of which every
-        match of each line's pattern contains one (None: unknown)
+        set by the catalogue: the name of the file, words of which every line contains one, and for each line's
+        pattern the sets of words of which every match contains one each (None: unknown)
     is_engine
         a library that other trainers run on: its lines also appear in their logs, and theirs are then the main series
     inferred
@@ -353,7 +353,7 @@ class Format:
     is_engine: bool = False
     name: str = ""
     words: tuple[str, ...] | None = None
-    line_words: tuple[tuple[str, ...], ...] | None = None
+    line_words: tuple[Needs, ...] | None = None
     inferred: Inferred | None = None
 
     @cached_property
