@@ -748,7 +748,7 @@ ORDER: list[tuple[str, list[str]]] = [
             "using pre-trained model",
         ],
     ),
-    ("keras", [" - ", "Epoch ", "Train on ", "saving model to "]),
+    ("keras", [" - ", "Epoch ", "Train on ", "saving model to ", "\u2501"]),
     (
         "megatron_2023",
         [

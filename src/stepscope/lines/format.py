@@ -57,8 +57,10 @@ class Line(NamedTuple):
         any setting's name; `total`, `batches`, `epochs`, `samples_total`, `epoch_samples` of which a bar counts;
         `step`, `epoch`, `batch`, `loss` or a time figure of the next step line, which lacks it; or `reached`, the last
         step that is done, with a running clock; `began` and `ended`, the moments printed on the lines before an
-        evaluation's, which tell how long it took; or `bar_batch` of `bar_batches` and `bar_left`, how far an epoch has
-        come and how long it still takes, which is a row only where the log ends with it
+        evaluation's, which tell how long it took; or `trained`, the batches of an epoch, which are all done, so that an
+        evaluation on the next step's own line began when this line came; or `bar_batch` of `bar_batches` and
+        `bar_left`, how far an epoch has come and how long it still takes, which is a row only where the log ends with
+        it
     remark
         none: understood, and kept, because it may explain why the steps around it were slow
     chatter
