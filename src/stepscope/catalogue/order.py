@@ -204,6 +204,21 @@ ORDER: list[tuple[str, list[str]]] = [
         ],
     ),
     (
+        "imagenet_epochs",
+        [
+            "* ",
+            "=> loaded checkpoint '",
+            "Epoch",
+            "Namespace(",
+            "Result",
+            "Summary",
+            "Test",
+            "Val",
+            "creating model",
+            "using pre-trained model",
+        ],
+    ),
+    (
         "joeynmt",
         [
             "Checkpoint saved in ",
@@ -734,7 +749,7 @@ ORDER: list[tuple[str, list[str]]] = [
         ],
     ),
     (
-        "imagenet_epochs",
+        "imagenet",
         [
             "* ",
             "=> loaded checkpoint '",
@@ -748,7 +763,7 @@ ORDER: list[tuple[str, list[str]]] = [
             "using pre-trained model",
         ],
     ),
-    ("keras", [" - ", "Epoch ", "Train on ", "saving model to "]),
+    ("keras", [" - ", " \u2501", "Epoch ", "Train on ", "saving model to "]),
     (
         "megatron_2023",
         [
@@ -765,21 +780,6 @@ ORDER: list[tuple[str, list[str]]] = [
     ),
     ("nnunet", ["Epoch ", "This epoch took", "_loss", "epoch: ", "idation loss:", "train"]),
     ("yolo", [" parameters", ": ", "Images", "Starting training for "]),
-    (
-        "imagenet",
-        [
-            "* ",
-            "=> loaded checkpoint '",
-            "Epoch",
-            "Namespace(",
-            "Result",
-            "Summary",
-            "Test",
-            "Val",
-            "creating model",
-            "using pre-trained model",
-        ],
-    ),
     (
         "tqdm_loggable",
         [

@@ -60,6 +60,10 @@ def attribute(
     what was timed from inside the process, `records` what a trainer of ours wrote down about every second: where there
     are any, nothing is left to infer. What slow steps were slow for is the next stage's question: `diagnose`.
     """
+    if spans:
+        from stepscope.ledger.from_spans import with_rows
+
+        spans = with_rows(run, spans)
     if run.num_trainings > 1:
         trainings = split_trainings(run)
         if spans and _is_recorded(run, spans):
