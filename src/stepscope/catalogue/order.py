@@ -204,21 +204,6 @@ ORDER: list[tuple[str, list[str]]] = [
         ],
     ),
     (
-        "imagenet_epochs",
-        [
-            "* ",
-            "=> loaded checkpoint '",
-            "Epoch",
-            "Namespace(",
-            "Result",
-            "Summary",
-            "Test",
-            "Val",
-            "creating model",
-            "using pre-trained model",
-        ],
-    ),
-    (
         "joeynmt",
         [
             "Checkpoint saved in ",
@@ -749,7 +734,7 @@ ORDER: list[tuple[str, list[str]]] = [
         ],
     ),
     (
-        "imagenet",
+        "imagenet_epochs",
         [
             "* ",
             "=> loaded checkpoint '",
@@ -780,6 +765,21 @@ ORDER: list[tuple[str, list[str]]] = [
     ),
     ("nnunet", ["Epoch ", "This epoch took", "_loss", "epoch: ", "idation loss:", "train"]),
     ("yolo", [" parameters", ": ", "Images", "Starting training for "]),
+    (
+        "imagenet",
+        [
+            "* ",
+            "=> loaded checkpoint '",
+            "Epoch",
+            "Namespace(",
+            "Result",
+            "Summary",
+            "Test",
+            "Val",
+            "creating model",
+            "using pre-trained model",
+        ],
+    ),
     (
         "tqdm_loggable",
         [
