@@ -259,9 +259,13 @@ assume-evaluations-unannounced = Künftige Evaluierungen sind geschätzt: Ihr In
 assume-evaluation-unpriced = Evaluierungen sind nicht eingerechnet: Bisher wurde keine gemessen, und die Zahl der Batches pro Evaluierung ist unbekannt. Gib --set eval_iters=N an.
 assume-evaluation-prior = Bisher wurde keine Evaluierung gemessen: Ihre Kosten sind aus der Zahl der Forward-Durchläufe berechnet.
 assume-save-prior = Bisher wurde kein Checkpoint gemessen: Angenommen sind übliche Kosten.
-assume-evaluation-outside = Die Uhr dieses Logs steht während der Evaluierungen, und nichts anderes zeigt, was sie kosten. Die Restzeit ist nach dieser Uhr gerechnet, also ohne sie.
+assume-evaluation-outside = Die Uhr dieses Logs steht während der Evaluierungen, und nichts anderes zeigt, was sie kosten. Die Restzeit ist nach dieser Uhr gerechnet, also ohne sie; nur das obere Ende ihrer Spanne lässt Platz dafür.
 assume-saves = Angenommen ist, dass wie zuletzt auf { $share } der Evaluierungen ein Checkpoint folgt.
 assume-default-interval = Angenommen ist das voreingestellte Evaluierungsintervall des Trainers, { $count } Iterationen; im Log ist es noch nicht bestätigt. Gib --set eval_interval=N an.
+assume-further-trainings = { $count ->
+    [one] Nach diesem Training kommt noch eines mit ebenfalls { $steps } Iterationen; seine Zeit ist eingerechnet.
+   *[other] Nach diesem Training kommen noch { $count } weitere mit je { $steps } Iterationen; ihre Zeit ist eingerechnet.
+}
 assume-default-total = Angenommen ist die voreingestellte Zahl der Iterationen, { $count }; die Gesamtzahl steht nirgends.
 
 ## Was sich zu ändern lohnt
@@ -660,6 +664,7 @@ train-no-tracker = { $name } ließ sich nicht starten ({ $reason }). Das Trainin
 train-kept = Die Logs und der beste Checkpoint des vorigen Laufs in diesem Ordner liegen jetzt in { $folder }.
 train-unknown-setting = { $setting } in { $path } ist keine Einstellung dieses Trainers und bewirkt nichts.
 train-bf16-crashes = bfloat16 führt auf dieser CPU zum Absturz (in einem Kindprozess getestet): Training in float32.
+train-bf16-faster = bfloat16 braucht auf dieser CPU { $ratio }-mal so lange wie float32 (in einem Kindprozess getestet): damit wird trainiert; volle Genauigkeit mit --dtype=float32.
 train-bf16-slower = bfloat16 braucht auf dieser CPU { $ratio }-mal so lange wie float32 (in einem Kindprozess getestet): Training in float32.
 train-cuda-only = { $dtype } gibt es nur mit CUDA: Training in float32 auf { $device }.
 train-staging = Für Checkpoints liegt eine Kopie von { $size } GB im RAM, damit das Training nicht auf die Platte wartet (--staging=False wartet und kommt ohne Kopie aus).

@@ -261,9 +261,13 @@ assume-evaluations-unannounced = Future evaluations are estimated: their interva
 assume-evaluation-unpriced = Evaluations are not included: none has been timed yet, and the number of batches per evaluation is unknown. Pass --set eval_iters=N.
 assume-evaluation-prior = No evaluation has been timed yet: its cost is computed from the number of forward passes.
 assume-save-prior = No checkpoint has been timed yet: a typical cost is assumed.
-assume-evaluation-outside = This log’s clock stops during evaluations, and nothing else shows what they cost. The time left is counted on that clock, without them.
+assume-evaluation-outside = This log’s clock stops during evaluations, and nothing else shows what they cost. The time left is counted on that clock, without them; only the end of its range leaves room for them.
 assume-saves = Assumes a checkpoint after { $share } of the evaluations, as recently.
 assume-default-interval = Assumes the trainer’s default evaluation interval, { $count } iterations; the log has not confirmed it yet. Pass --set eval_interval=N.
+assume-further-trainings = { $count ->
+    [one] One more training comes after this one, of { $steps } iterations as well; its time is included.
+   *[other] { $count } more trainings come after this one, of { $steps } iterations each; their time is included.
+}
 assume-default-total = Assumes the trainer’s default number of iterations, { $count }; nothing states the total.
 
 ## What to change
@@ -665,6 +669,7 @@ train-no-tracker = { $name } could not be started ({ $reason }). Training contin
 train-kept = The logs and the best checkpoint of the earlier run in this folder are now in { $folder }.
 train-unknown-setting = { $setting } in { $path } is not a setting of this trainer and has no effect.
 train-bf16-crashes = bfloat16 crashes on this CPU (tested in a child process): training in float32.
+train-bf16-faster = bfloat16 takes { $ratio } of the time of float32 on this CPU (tested in a child process): training in it; --dtype=float32 for full precision.
 train-bf16-slower = bfloat16 takes { $ratio } times as long as float32 on this CPU (tested in a child process): training in float32.
 train-cuda-only = { $dtype } works on CUDA only: training in float32 on { $device }.
 train-staging = Checkpoints keep a copy of { $size } GB in host memory, so that training does not wait for the disk (--staging=False waits and keeps no copy).

@@ -259,9 +259,13 @@ assume-evaluations-unannounced = Las evaluaciones pendientes son una estimación
 assume-evaluation-unpriced = Las evaluaciones no se incluyen: aún no se ha medido ninguna y no se sabe cuántos batches usa cada una. Indica --set eval_iters=N.
 assume-evaluation-prior = Aún no se ha medido ninguna evaluación: su coste se calcula a partir del número de pasadas forward.
 assume-save-prior = Aún no se ha medido ningún checkpoint: se supone el coste habitual.
-assume-evaluation-outside = El reloj de este log se detiene durante las evaluaciones y nada más indica lo que cuestan. El tiempo restante se cuenta con ese reloj, sin incluirlas.
+assume-evaluation-outside = El reloj de este log se detiene durante las evaluaciones y nada más indica lo que cuestan. El tiempo restante se cuenta con ese reloj, sin incluirlas; solo el extremo superior del intervalo les deja margen.
 assume-saves = Se supone un checkpoint tras el { $share } de las evaluaciones, como en las últimas.
 assume-default-interval = Se supone el intervalo de evaluación por defecto del programa, { $count } iteraciones; el log aún no lo confirma. Indica --set eval_interval=N.
+assume-further-trainings = { $count ->
+    [one] Después de este entrenamiento queda otro, también de { $steps } iteraciones; su tiempo está incluido.
+   *[other] Después de este entrenamiento quedan otros { $count }, de { $steps } iteraciones cada uno; su tiempo está incluido.
+}
 assume-default-total = Se supone el número de iteraciones por defecto del programa, { $count }; el total no se indica en ninguna parte.
 
 ## Qué cambiar
@@ -663,6 +667,7 @@ train-no-tracker = No se pudo iniciar { $name } ({ $reason }). El entrenamiento 
 train-kept = Los logs y el mejor checkpoint de la ejecución anterior de esta carpeta están ahora en { $folder }.
 train-unknown-setting = { $setting }, en { $path }, no es un ajuste de este programa y no tiene efecto.
 train-bf16-crashes = bfloat16 falla en esta CPU (probado en un proceso hijo): se entrena en float32.
+train-bf16-faster = bfloat16 tarda { $ratio } veces lo que float32 en esta CPU (probado en un proceso hijo): se entrena con él; --dtype=float32 para la precisión completa.
 train-bf16-slower = bfloat16 tarda { $ratio } veces lo que float32 en esta CPU (probado en un proceso hijo): se entrena en float32.
 train-cuda-only = { $dtype } solo funciona en CUDA: se entrena en float32 en { $device }.
 train-staging = Los checkpoints mantienen una copia de { $size } GB en la RAM para que el entrenamiento no espere al disco (--staging=False espera y no mantiene ninguna).

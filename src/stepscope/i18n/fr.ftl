@@ -259,9 +259,13 @@ assume-evaluations-unannounced = Les évaluations à venir sont estimées : leu
 assume-evaluation-unpriced = Les évaluations ne sont pas comprises : aucune n’a encore été mesurée, et le nombre de batches par évaluation est inconnu. Indiquez --set eval_iters=N.
 assume-evaluation-prior = Aucune évaluation n’a encore été mesurée : son coût est calculé d’après le nombre de passes forward.
 assume-save-prior = Aucun checkpoint n’a encore été mesuré : on suppose un coût habituel.
-assume-evaluation-outside = L’horloge de ce log s’arrête pendant les évaluations, et rien d’autre ne montre ce qu’elles coûtent. Le temps restant est compté sur cette horloge, sans elles.
+assume-evaluation-outside = L’horloge de ce log s’arrête pendant les évaluations, et rien d’autre ne montre ce qu’elles coûtent. Le temps restant est compté sur cette horloge, sans elles ; seule la borne haute de l’intervalle leur laisse de la place.
 assume-saves = On suppose un checkpoint après { $share } des évaluations, comme récemment.
 assume-default-interval = On suppose l’intervalle d’évaluation par défaut du programme, { $count } itérations ; le log ne l’a pas encore confirmé. Indiquez --set eval_interval=N.
+assume-further-trainings = { $count ->
+    [one] Après cet entraînement, il en reste un autre, de { $steps } itérations lui aussi ; sa durée est comprise.
+   *[other] Après cet entraînement, il en reste { $count } autres, de { $steps } itérations chacun ; leur durée est comprise.
+}
 assume-default-total = On suppose le nombre d’itérations par défaut du programme, { $count } ; le total n’est indiqué nulle part.
 
 ## À changer
@@ -660,6 +664,7 @@ train-no-tracker = { $name } n’a pas pu démarrer ({ $reason }). L’entraîne
 train-kept = Les logs et le meilleur checkpoint de l’exécution précédente de ce dossier sont maintenant dans { $folder }.
 train-unknown-setting = { $setting } dans { $path } n’est pas un réglage de ce programme et n’a aucun effet.
 train-bf16-crashes = bfloat16 plante sur ce CPU (testé dans un processus fils) : entraînement en float32.
+train-bf16-faster = bfloat16 prend { $ratio } fois le temps de float32 sur ce CPU (testé dans un processus fils) : l'entraînement l'utilise ; --dtype=float32 pour la pleine précision.
 train-bf16-slower = bfloat16 prend { $ratio } fois le temps de float32 sur ce CPU (testé dans un processus fils) : entraînement en float32.
 train-cuda-only = { $dtype } est réservé à CUDA : entraînement en float32 sur { $device }.
 train-staging = Les checkpoints gardent une copie de { $size } Go dans la mémoire de l’hôte pour que l’entraînement n’attende pas le disque (avec --staging=False, il attend et aucune copie n’est gardée).

@@ -36,7 +36,7 @@ from stepscope.ledger.trainings import merge_trainings, split_trainings
 from stepscope.ledger.unprinted import Unprinted
 from stepscope.ledger.unseen import with_unseen
 from stepscope.run.model import NO_TIME, Floats, Run
-from stepscope.run.rounding import rounding_of
+from stepscope.run.rounding import rate_doubt_s, rounding_of
 from stepscope.run.stops import Stop
 
 if TYPE_CHECKING:
@@ -60,6 +60,10 @@ def attribute(
     what was timed from inside the process, `records` what a trainer of ours wrote down about every second: where there
     are any, nothing is left to infer. What slow steps were slow for is the next stage's question: `diagnose`.
     """
+    if spans:
+        from stepscope.ledger.from_spans import with_rows
+
+        spans = with_rows(run, spans)
     if run.num_trainings > 1:
         trainings = split_trainings(run)
         if spans and _is_recorded(run, spans):
@@ -241,9 +245,32 @@ def _add_rounding(work: Attribution) -> tuple[float, float]:
     """How much less or more all rows may have taken together, each printed in whole ticks: the training's doubt."""
     rows = np.flatnonzero(work.run.steps.span > 0)
     found = rounding_of(work.run, rows)
-    less_s, more_s = len(rows) * found.less_s, len(rows) * found.more_s
+    by_rate_s = rate_doubt_s(work.run) + work.run.figure_doubt * work.books["step"].seconds
+    less_s, more_s = len(rows) * found.less_s + by_rate_s, len(rows) * found.more_s + by_rate_s
     work.books["step"].doubt("rounding", less_s, more_s)
+    _doubt_stops_by_rate(work)
     return less_s, more_s
+
+
+def _doubt_stops_by_rate(work: Attribution) -> None:
+    """A clock behind a rounded rate is drawn evenly through its doubt: what a stop took may be in the steps around it.
+
+    Seldom more than half of a row.
+    """
+    run = work.run
+    if not run.rate_tick:
+        return
+    elapsed_s = np.cumsum(run.steps.seconds)
+    open_s = np.minimum(elapsed_s**2 * run.rate_tick / np.maximum(run.steps.step, 1), run.steps.seconds / 2)
+    for phase in ("evaluation", "checkpoint"):
+        untimed = [
+            row
+            for row, stop in work.timed.items()
+            if (stop.evaluated and stop.evaluation_took_s is None if phase == "evaluation" else stop.saved)
+        ]
+        most_s = float(open_s[untimed].sum())
+        work.books[phase].doubt("rate", 0.0, most_s)
+        work.books["step"].doubt(f"rate of {phase}", most_s, 0.0)
 
 
 def _reconcile_with_stamps(work: Attribution, *, has_silent: bool) -> bool:
@@ -303,9 +330,11 @@ def _add_first_windows(work: Attribution) -> None:
     """The steps before the first row, where its figure is their mean, or its number shows that they were the first."""
     run, books = work.run, work.books
     for index, (segment, window) in enumerate(zip(run.segments, first_windows(run, work.baseline), strict=True)):
+        if not window.num:
+            continue
         is_whole = segment.fresh or run.format.layout.lines_end_epochs
         is_seen = is_whole if window.figure_s is not None else index == 0 and is_run_start(run)
-        if not is_seen or not window.num:
+        if not is_seen:
             continue
         steps_s, rest_s = window.split(window.num * (window.figure_s or window.level_s))
         books["step"].add(steps_s, "inferred", sd=window.noise_s / 3, num=window.num)
