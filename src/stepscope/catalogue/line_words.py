@@ -28,6 +28,7 @@ LINE_WORDS: dict[str, tuple[tuple[str, ...], ...]] = {
     'fairseq_old': (('epoch ',), ('| s/checkpoint ',), ("' subset | valid loss ",), (" | valid on '",)),
     'fastai': ((), ('train_loss ',), (': reducing lr', 'Better model found at epoch ', 'No improvement since epoch ')),
     'fastreid': (('epoch/iter: ',), ('fastreid.evaluation.evaluator',), ('fastreid.utils.checkpoint',), ('Starting training from epoch 0',), ('Starting training from epoch ',), ('fastreid',)),
+    'fasttext': (('words/sec/thread: ',), (' words', 'Number of ')),
     'flair': (('samples/sec', 'throughput (samples/sec)', 'time (sec)'), ('DEV : loss ',), ('saving best model',), ('max_epochs: "',), ('Model: "',), (' done: loss ', '--------', 'BAD EPOCHS', 'TEST : loss ', 'Testing using ', 'Training Params:'), (': "', 'Corpus', 'Embeddings storage', 'Parameters', 'Plugins')),
     'flower': (('fit progress: (',), ('Starting Flower s',), ('FL starting',), (' received', ': strategy sampled'), ('Evaluating initial param', 'FL finished in ', 'app_fit: ', 'initial parameters '), (': received ', '[ROUND ', 'configure_'), (' pid=',)),
     'gaussian_splatting': (('Training progress: ',), ('] Evaluating t',), ('] Saving ',), ('Optimizing ',), ('Training progress: ',), ('Loading T', 'Number of points at in', 'Output folder: ', 'Reading camera '), ('Converting point3d.bin', 'Found transforms_train', 'Tensorboard not available: ')),

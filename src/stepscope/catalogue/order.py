@@ -159,6 +159,7 @@ ORDER: list[tuple[str, list[str]]] = [
             "fastreid.utils.checkpoint",
         ],
     ),
+    ("fasttext", ["words/sec/thread: "]),
     ("flair", ["DEV : loss ", "Model: \"", "max_epochs: \"", "samples/sec", "saving best model", "time (sec)"]),
     ("flower", ["FL starting", "Starting Flower s", "fit progress: ("]),
     ("gaussian_splatting", ["Optimizing ", "Training progress: ", "] Evaluating t", "] Saving "]),

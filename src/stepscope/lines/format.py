@@ -40,8 +40,9 @@ class Line(NamedTuple):
         so far, which are also a share of `samples_total`; `done_samples` of `of_samples` in an epoch, and
         `batch_samples_per_s` that says how many of them are a batch; `mean_steps_per_s`, the mean rate since the
         start, which with `step` makes a running clock; `left_min`, the whole minutes left of an epoch, or
-        `left_clock`, which with `batch` (or `step`) and `batches` make the mean time of a step; `val_loss` or
-        `evaluated` where the line also has what an evaluation found, `took_s` if it says how long that took;
+        `left_clock`, which with `batch` (or `step`) and `batches` (or `percent`) make the mean time of a step;
+        `val_loss` or `evaluated` where the line also has what an evaluation found, `took_s` if it says how long that
+        took;
         `evaluation_s`, `checkpoint_s` when the step's figure contains an evaluation or a checkpoint and the line says
         how long that took, `evaluation_after_s`, `checkpoint_after_s` when they came after the figure ended and are to
         be added; `stamp`, `unix_s` or `unix_ms` for a timestamp inside the line. A line that names no step and no time
