@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from stepscope.formats._shared.metric_names import is_evaluation, loss_rank
+from stepscope.formats._shared.metric_names import is_evaluation, is_evaluation_time, loss_rank
 from stepscope.formats._shared.table_clocks import Reading, Timed, agreed, runs
 from stepscope.lines.figures import parse_clock
 
@@ -107,10 +107,12 @@ class Columns(NamedTuple):
     evaluations: tuple[str, ...] = ()
     losses: tuple[str, ...] = ()
     val_losses: tuple[str, ...] = ()
+    evaluation_times: tuple[str, ...] = ()
     num_steps: int | None = None  # by the share of the training that is done on each row
 
     def with_metrics(self, names: Iterable[str]) -> Columns:
         """The same columns, with the metrics among `names`."""
+        names = tuple(names)
         evaluations = tuple(name for name in names if is_evaluation(name))
         ranked = sorted((rank, name) for name in names if (rank := loss_rank(name)) is not None)
         losses = [name for _, name in ranked]
@@ -118,6 +120,7 @@ class Columns(NamedTuple):
             evaluations=evaluations,
             losses=tuple(name for name in losses if not is_evaluation(name)),
             val_losses=tuple(name for name in losses if is_evaluation(name)),
+            evaluation_times=tuple(name for name in names if is_evaluation_time(name)),
         )
 
 
