@@ -268,3 +268,17 @@ def test_a_column_may_say_what_evaluations_took(name):
     found = {phase.phase: phase for phase in explain(run).ledger.phases}
     assert found["evaluation"].seconds == pytest.approx(8 * 9.5, rel=0.2)
     assert found["evaluation"].num == 8
+
+
+@pytest.mark.parametrize(
+    ("settings", "total"),
+    [
+        ({"lr": 0.1, "num_steps": 500}, 499),
+        ({"config": {"train": {"max_steps": 300}, "seed": 1}}, 299),
+        ({"num_steps": 20}, None),  # fewer than were done
+        ({"num_steps": 500, "max_steps": 300}, None),  # of two trainings, or of something else
+    ],
+)
+def test_a_row_of_settings_before_the_first_step_says_how_many_there_will_be(settings, total):
+    rows = [settings, *({"step": step, "loss": 2.5, "dt": 0.5 + step % 3 / 100} for step in range(40))]
+    assert run_of("".join(json.dumps(row) + "\n" for row in rows)).settings.count("max_steps") == total
