@@ -224,6 +224,24 @@ def test_dicts_without_bars_are_numbered_by_the_header():
     assert report.to_dict()["forecast"]["remaining_s"] == pytest.approx(1000 * 60 / 25, rel=0.05)
 
 
+def test_dicts_that_two_loggers_print_are_counted_once():
+    """A callback's line with its timestamp, then the Trainer's own dict; three checkpoints that have a step."""
+    head = "[INFO|trainer.py:2369] 2026-02-03 04:00:00,100 >> "
+    header = "***** Running training *****", "  Num Epochs = 2", "  Total optimization steps = 600"
+    lines = [head + line for line in header]
+    for index in range(1, 61):
+        stamp = f"2026-02-03 04:{index // 2:02d}:{index % 2 * 30:02d}"
+        fields = f"'loss': {2.5 - index / 100:.4f}, 'learning_rate': 1e-05, 'epoch': {index / 30:.2f}"
+        lines.append(f"[INFO|{stamp}] factory.callbacks:143 >> {{{fields}, 'throughput': 7015.34}}")
+        lines.append("{" + fields.replace("'learning", "'grad_norm': 0.7213, 'learning") + "}")
+        if index % 20 == 0:
+            lines.append(f"[INFO|trainer.py:3910] {stamp},700 >> Saving model checkpoint to out/checkpoint-{index}0")
+    report = report_of(lines)
+    assert report.run.format.name == "hf_trainer_dicts"
+    assert report.run.steps.step.tolist()[-2:] == [590, 600]
+    assert report.ledger.step.typical_s == pytest.approx(3.0)
+
+
 def test_the_minutes_left_of_an_epoch_time_its_steps():
     """MiniMind: 9,000 steps of 0.3 s an epoch; 44 minutes are left at first, and 0 at its end."""
     lines = []

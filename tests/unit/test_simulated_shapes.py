@@ -68,6 +68,60 @@ def test_a_timer_that_runs_on_over_the_end_of_an_epoch_holds_its_evaluation():
     assert evaluation == pytest.approx(7 * 6, rel=0.15)
 
 
+@pytest.mark.parametrize(
+    ("row", "saved"),
+    [
+        ("Época {n}/30 - pérdida: {loss} - duración: {took} segundos", "modelo guardado en modelos/{n}.pt"),
+        ("Epoche {n}/30: Verlust {loss}, Zeit {took} Sekunden", "gespeichert: modell_{n}.pt"),
+        ("Époque {n}/30 ; perte = {loss} ; durée = {took} secondes", "modèle enregistré : m{n}.pt"),
+        ("Epoch {n}/30: train loss {loss} ({took}s)", "saved m{n}.pt"),
+    ],
+)
+def test_an_epoch_a_line_in_words_is_read_and_believed(row, saved):
+    """A line for every epoch with its time and the unit behind it: no second clock is needed to be sure enough."""
+    lines = ["Dispositivo: cuda:0", ""]
+    for n in range(1, 31):
+        lines.append(row.format(n=n, loss=f"{2 / n + 0.1:.4f}", took=f"{42 + n % 4 * 0.7:.1f}"))
+        if n % 10 == 0:
+            lines.append(saved.format(n=n))
+    report = explain(run_of(lines))
+    assert report.run.steps.step[-1] == 30
+    assert report.ledger.step.typical_s == pytest.approx(43, rel=0.02)
+    assert report.reading.confidence > 0.5
+
+
+def keras_3(num_epochs, *, steps=200, mean_s=0.15, took_s=9):
+    """Keras 3 into a file: bars that are drawn again, and the figure of an epoch, validation inside."""
+    for epoch in range(1, num_epochs + 1):
+        first_s = 8 if epoch == 1 else mean_s
+        yield f"Epoch {epoch}/{num_epochs}"
+        loss = f"accuracy: 0.5012 - loss: {2 / epoch:.4f}"
+        first = f"{first_s}s" if first_s >= 1 else f"{first_s * 1e3:.0f}ms"
+        yield f"1/{steps} ━━━━━━━━━━━━━━━━━━━━ 26:32 {first}/step - {loss}"
+        for step in (*range(40, steps, 40), steps):
+            left_s = round((steps - step) * mean_s)
+            yield f"{step}/{steps} ━━━━━━━━━━━━━━━━━━━━ {left_s}s {mean_s * 1e3:.0f}ms/step - {loss}"
+        whole_s = first_s + (steps - 1) * mean_s + took_s
+        yield (
+            f"{steps}/{steps} ━━━━━━━━━━━━━━━━━━━━ {whole_s:.0f}s {whole_s / steps * 1e3:.0f}ms/step - {loss}"
+            f" - val_accuracy: 0.4100 - val_loss: {2.1 / epoch:.4f}"
+        )
+
+
+def test_a_bar_that_is_full_before_validation_times_it():
+    report = explain(run_of(list(keras_3(5))))
+    assert report.ledger.step.typical_s == pytest.approx(0.15, rel=0.02)
+    evaluation = next(phase for phase in report.to_dict()["ledger"] if phase["phase"] == "evaluation")
+    assert evaluation["count"] == 5
+    assert evaluation["seconds"] == pytest.approx(45, rel=0.1)
+
+
+def test_rounding_leaves_nothing_of_a_short_validation():
+    report = explain(run_of(list(keras_3(5, took_s=1))))
+    evaluation = [phase for phase in report.to_dict()["ledger"] if phase["phase"] == "evaluation"]
+    assert not evaluation or not evaluation[0]["seconds"]
+
+
 def keras_1(num_epochs, *, draws=True):
     """Epochs of 2400 samples, in batches of 60, as Keras 1 drew them."""
     yield "Train on 2400 samples, validate on 600 samples"

@@ -21,7 +21,7 @@ from stepscope.catalogue.order import ORDER
 from stepscope.core.errors import InputError
 from stepscope.lines.format import Format, LineKind, match_line
 from stepscope.lines.match import claim
-from stepscope.lines.sieve import certain_words
+from stepscope.lines.sieve import are_met, certain_words
 
 # A line of one of these kinds settles which trainer it was; one of the others may help where there is no step yet.
 SETTLING: frozenset[LineKind] = frozenset({"step", "evaluation"})
@@ -47,9 +47,14 @@ def names() -> list[str]:
 @cache
 def catalogue() -> tuple[Format, ...]:
     """Every format, most particular first; one that is too new for `order.py` comes before all others."""
-    known = [name for name, _ in ORDER]
-    fresh = [name for name in names() if name not in known]
-    return tuple(load(name) for name in [*fresh, *known])
+    return tuple(load(name) for name in [*_unordered(), *(name for name, _ in ORDER)])
+
+
+@cache
+def documents() -> tuple[Format, ...]:
+    """The formats of files that are no text of lines, in the order of the catalogue; the others are not imported."""
+    known = [name for name, _ in ORDER if name not in LINE_WORDS]
+    return tuple(load(name) for name in [*_unordered(), *known])
 
 
 @cache
@@ -78,10 +83,10 @@ def suspects(text: str) -> Iterator[Format]:
     for name in _unordered():
         yield load(name)
     for name, words in ORDER:
-        for word in words:
-            if word in text:
+        if any(word in text for word in words):
+            needs = LINE_WORDS.get(name)
+            if needs is None or any(are_met(of_line, text) for of_line in needs):
                 yield load(name)
-                break
 
 
 def place_of(name: str) -> int:
@@ -102,7 +107,7 @@ def find_document(head: bytes) -> Format | None:
     is_table = (b"," in first and b": " not in first) or _COLUMNS.fullmatch(first) is not None
     if b"\0" not in head and not first.startswith((b"{", b"[", b":::ML", b"H\t")) and not is_table:
         return None
-    for fmt in catalogue():
+    for fmt in documents():
         if fmt.document is not None and fmt.document.sniff(head):
             first_lines = fmt.document.first_lines
             if first_lines is None or not _are_known(first_lines(head)):
@@ -154,7 +159,7 @@ def words_of(fmt: Format) -> set[str]:
 
 def find_format(name: str) -> Format | None:
     """The format of that name, taught, ours or another package's; None when there is none."""
-    from stepscope.catalogue.user_formats import taught_formats
+    from stepscope.catalogue.taught import taught_formats
 
     taught = next((fmt for fmt in taught_formats() if fmt.name == name), None)
     if taught is not None or name in names():

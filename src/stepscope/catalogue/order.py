@@ -617,7 +617,7 @@ ORDER: list[tuple[str, list[str]]] = [
     (
         "time_series_library",
         [
-            " | Train Loss: ",
+            ", Steps: ",
             ", epoch: ",
             "Validation loss decreased (",
             "s/iter; left time: ",
@@ -749,7 +749,7 @@ ORDER: list[tuple[str, list[str]]] = [
             "using pre-trained model",
         ],
     ),
-    ("keras", [" - ", "Epoch ", "Train on ", "saving model to "]),
+    ("keras", [" - ", " \u2501", "Epoch ", "Train on ", "saving model to "]),
     (
         "megatron_2023",
         [

@@ -17,7 +17,7 @@ from stepscope.ledger.periods import Period
 from stepscope.ledger.phases import Finding, Ledger, Regime, SlowStep
 from stepscope.run.model import Floats, Ints, RemarkKind, Run
 from stepscope.run.stops import Stop
-from stepscope.source.nvidia_smi import Hardware
+from stepscope.source.hardware import Hardware
 
 T = TypeVar("T")
 # A block median within this share of the fitted course follows it.

@@ -35,8 +35,11 @@ _MOSTLY = 0.6
 def explain_step(case: Case) -> Finding | None:
     """The evaluation that the step's parts hold."""
     own = sum(part.seconds for part in case.slow.parts if part.phase == "evaluation")
-    # In a recording the evaluation's line came when it was over: what is beside it or follows it is something else.
-    is_over = case.evidence.run.is_recorded and case.evidence.run.clock.is_wall
+    # In a recording the evaluation's line came when it was over, or it was timed itself: what is beside it or follows
+    # it is something else.
+    evidence = case.evidence
+    runs_on = evidence.run.clock.is_wall or evidence.run.clock.runs_during("evaluation")
+    is_over = evidence.ledger.split == "trace" or (evidence.run.is_recorded and runs_on)
     is_open = (
         not is_over and case.stall_s > 0 and case.slow.cause == "unexplained" and case.waited_s < MOST * case.stall_s
     )

@@ -100,6 +100,8 @@ trend-since-times = Seit Iteration { $step } um den Faktor { $factor } { $pace -
 }: vorher { $before }, danach { $after }.
 data-bottleneck = Das Warten auf Daten kostet { $share } der Zeit ({ $wait } von { $step } pro Iteration): Der Engpass ist das Laden der Daten, und die GPU wartet darauf.
 data-share = Das Warten auf Daten kostet { $share } der Zeit ({ $wait } von { $step } pro Iteration).
+data-bottleneck-step = Das Warten auf Daten kostet { $share } jeder Iteration ({ $wait } von { $step }): Der Engpass ist das Laden der Daten, und die GPU wartet darauf.
+data-share-step = Das Warten auf Daten kostet { $share } jeder Iteration ({ $wait } von { $step }).
 data-first = Nur die erste Zeile wartet auf Daten: Bis Iteration { $step } waren es je { $duration }, danach { $usual }. Das Laden der Daten bremst den Rest nicht.
 data-minor = Das Warten auf Daten kostet { $share } der Zeit: Das Laden der Daten ist nicht der Engpass.
 part-of-step = Der größte Teil einer Iteration ist „{ $name }“: { $duration } von { $whole } ({ $share }).
@@ -398,8 +400,13 @@ error-no-such-file = Datei nicht gefunden
       }
 error-unreadable = nicht lesbar: { $reason }
     .hint = prüfe die Rechte: ls -l { $place }
-error-folder-without-log = in diesem Ordner ist kein Trainings-Log
-    .hint = nenne die Datei selbst: stepscope { $place }/train.log
+error-folder-without-log = in diesem Ordner liegt kein Trainings-Log, nur { $count ->
+    [one] { $names }
+   *[other] { $count } andere Dateien: { $names }
+  }
+    .hint = nenne das Log selbst, oder zeichne einen Lauf auf: stepscope run -- python train.py
+error-folder-empty = in diesem Ordner liegt keine lesbare Datei
+    .hint = nenne das Log selbst, oder zeichne einen Lauf auf: stepscope run -- python train.py
 error-empty = die Datei ist leer
     .hint = wird die Ausgabe des Trainers gepuffert? Starte python mit -u und versuche es noch einmal, sobald etwas ausgegeben wurde
 error-binary = keine Textdatei
@@ -606,6 +613,7 @@ card-normal = Das ist für diese GPU normal: Ein Modell dieser Größe sollte { 
 card-slow = Das ist für diese GPU langsam: Ein Modell dieser Größe sollte { $span } brauchen.
 card-fast = Das ist schneller als erwartet: Ein Modell dieser Größe sollte { $span } brauchen.
 alarm-hang = Ein Rank antwortet nicht mehr, die anderen haben aufgegeben: { $text }
+alarm-hang-after = Ein Rank antwortet nicht mehr, nach { $duration } haben die anderen aufgegeben: { $text }
 alarm-false-done = Zeile { $line } sagt, das Training sei fertig, aber die letzte Iteration ist { $step } von { $total }.
 alarm-false-done-empty = { $count ->
     [one] Zeile { $line } sagt, das Training sei fertig, aber dieser Start ist vor der ersten Iteration abgestürzt.
@@ -656,6 +664,7 @@ train-no-tracker = { $name } ließ sich nicht starten ({ $reason }). Das Trainin
 train-kept = Die Logs und der beste Checkpoint des vorigen Laufs in diesem Ordner liegen jetzt in { $folder }.
 train-unknown-setting = { $setting } in { $path } ist keine Einstellung dieses Trainers und bewirkt nichts.
 train-bf16-crashes = bfloat16 führt auf dieser CPU zum Absturz (in einem Kindprozess getestet): Training in float32.
+train-bf16-faster = bfloat16 braucht auf dieser CPU { $ratio }-mal so lange wie float32 (in einem Kindprozess getestet): damit wird trainiert; volle Genauigkeit mit --dtype=float32.
 train-bf16-slower = bfloat16 braucht auf dieser CPU { $ratio }-mal so lange wie float32 (in einem Kindprozess getestet): Training in float32.
 train-cuda-only = { $dtype } gibt es nur mit CUDA: Training in float32 auf { $device }.
 train-staging = Für Checkpoints liegt eine Kopie von { $size } GB im RAM, damit das Training nicht auf die Platte wartet (--staging=False wartet und kommt ohne Kopie aus).

@@ -102,6 +102,8 @@ trend-since-times = { $factor } times { $pace ->
 } since iteration { $step }: { $before } before, { $after } after.
 data-bottleneck = Waiting for data takes { $share } of the time ({ $wait } of { $step } per iteration): data loading is the bottleneck, and the GPU waits for it.
 data-share = Waiting for data takes { $share } of the time ({ $wait } of { $step } per iteration).
+data-bottleneck-step = Waiting for data takes { $share } of each iteration ({ $wait } of { $step }): data loading is the bottleneck, and the GPU waits for it.
+data-share-step = Waiting for data takes { $share } of each iteration ({ $wait } of { $step }).
 data-first = Only the first line waits for data: up to iteration { $step }, each iteration waited { $duration }; later ones waited { $usual }. Data loading does not slow down the rest.
 data-minor = Waiting for data takes { $share } of the time: data loading is not the bottleneck.
 part-of-step = Most of an iteration is “{ $name }”: { $duration } of { $whole } ({ $share }).
@@ -403,8 +405,13 @@ error-no-such-file = no such file
       }
 error-unreadable = cannot be read: { $reason }
     .hint = check its permissions: ls -l { $place }
-error-folder-without-log = no training log in this folder
-    .hint = pass the file itself: stepscope { $place }/train.log
+error-folder-without-log = this folder holds no training log, only { $count ->
+    [one] { $names }
+   *[other] { $count } other files: { $names }
+  }
+    .hint = pass the log itself, or record a run: stepscope run -- python train.py
+error-folder-empty = this folder holds no file to read
+    .hint = pass the log itself, or record a run: stepscope run -- python train.py
 error-empty = the file is empty
     .hint = is the trainer’s output buffered? Run python with -u, and try again once it has printed something
 error-binary = not a text file
@@ -611,6 +618,7 @@ card-normal = That is normal for this GPU: a model of this size should take { $s
 card-slow = That is slow for this GPU: a model of this size should take { $span }.
 card-fast = That is faster than expected: a model of this size should take { $span }.
 alarm-hang = A rank stopped responding and the others gave up: { $text }
+alarm-hang-after = A rank stopped responding, and after { $duration } the others gave up: { $text }
 alarm-false-done = Line { $line } says that training is done, but the last iteration is { $step } of { $total }.
 alarm-false-done-empty = { $count ->
     [one] Line { $line } says that training is done, but that launch crashed before its first iteration.
@@ -661,6 +669,7 @@ train-no-tracker = { $name } could not be started ({ $reason }). Training contin
 train-kept = The logs and the best checkpoint of the earlier run in this folder are now in { $folder }.
 train-unknown-setting = { $setting } in { $path } is not a setting of this trainer and has no effect.
 train-bf16-crashes = bfloat16 crashes on this CPU (tested in a child process): training in float32.
+train-bf16-faster = bfloat16 takes { $ratio } of the time of float32 on this CPU (tested in a child process): training in it; --dtype=float32 for full precision.
 train-bf16-slower = bfloat16 takes { $ratio } times as long as float32 on this CPU (tested in a child process): training in float32.
 train-cuda-only = { $dtype } works on CUDA only: training in float32 on { $device }.
 train-staging = Checkpoints keep a copy of { $size } GB in host memory, so that training does not wait for the disk (--staging=False waits and keeps no copy).

@@ -100,6 +100,8 @@ trend-since-times = Las iteraciones son { $factor } veces más { $pace ->
 } desde la { $step }: { $before } antes, { $after } después.
 data-bottleneck = La espera de datos ocupa el { $share } del tiempo ({ $wait } de { $step } por iteración): el cuello de botella es la carga de datos, y la GPU se queda esperando.
 data-share = La espera de datos ocupa el { $share } del tiempo ({ $wait } de { $step } por iteración).
+data-bottleneck-step = La espera de datos ocupa el { $share } de cada iteración ({ $wait } de { $step }): el cuello de botella es la carga de datos, y la GPU se queda esperando.
+data-share-step = La espera de datos ocupa el { $share } de cada iteración ({ $wait } de { $step }).
 data-first = Solo la primera línea espera datos: hasta la iteración { $step }, cada una esperó { $duration }; después, { $usual }. La carga de datos no frena el resto del entrenamiento.
 data-minor = La espera de datos ocupa el { $share } del tiempo: la carga de datos no es el cuello de botella.
 part-of-step = La mayor parte de una iteración es «{ $name }»: { $duration } de { $whole } ({ $share }).
@@ -401,8 +403,13 @@ error-no-such-file = no existe el archivo
       }
 error-unreadable = no se puede leer: { $reason }
     .hint = revisa sus permisos: ls -l { $place }
-error-folder-without-log = en esta carpeta no hay ningún log de entrenamiento
-    .hint = indica el propio archivo: stepscope { $place }/train.log
+error-folder-without-log = en esta carpeta no hay ningún log de entrenamiento, solo { $count ->
+    [one] { $names }
+   *[other] otros { $count } archivos: { $names }
+  }
+    .hint = indica el propio log, o graba una ejecución: stepscope run -- python train.py
+error-folder-empty = en esta carpeta no hay ningún archivo legible
+    .hint = indica el propio log, o graba una ejecución: stepscope run -- python train.py
 error-empty = el archivo está vacío
     .hint = ¿la salida del programa pasa por un búfer? Ejecuta python con -u y vuelve a probar cuando haya impreso algo
 error-binary = no es un archivo de texto
@@ -609,6 +616,7 @@ card-normal = Es normal en esta GPU: un modelo de este tamaño debería tardar {
 card-slow = Es lento en esta GPU: un modelo de este tamaño debería tardar { $span }.
 card-fast = Es más rápido de lo esperado: un modelo de este tamaño debería tardar { $span }.
 alarm-hang = Un rank dejó de responder y los demás abandonaron la espera: { $text }
+alarm-hang-after = Un rank dejó de responder y los demás abandonaron la espera al cabo de { $duration }: { $text }
 alarm-false-done = La línea { $line } dice que el entrenamiento ha terminado, pero la última iteración es la { $step } de { $total }.
 alarm-false-done-empty = { $count ->
     [one] La línea { $line } dice que el entrenamiento ha terminado, pero ese arranque falló antes de su primera iteración.
@@ -659,6 +667,7 @@ train-no-tracker = No se pudo iniciar { $name } ({ $reason }). El entrenamiento 
 train-kept = Los logs y el mejor checkpoint de la ejecución anterior de esta carpeta están ahora en { $folder }.
 train-unknown-setting = { $setting }, en { $path }, no es un ajuste de este programa y no tiene efecto.
 train-bf16-crashes = bfloat16 falla en esta CPU (probado en un proceso hijo): se entrena en float32.
+train-bf16-faster = bfloat16 tarda { $ratio } veces lo que float32 en esta CPU (probado en un proceso hijo): se entrena con él; --dtype=float32 para la precisión completa.
 train-bf16-slower = bfloat16 tarda { $ratio } veces lo que float32 en esta CPU (probado en un proceso hijo): se entrena en float32.
 train-cuda-only = { $dtype } solo funciona en CUDA: se entrena en float32 en { $device }.
 train-staging = Los checkpoints mantienen una copia de { $size } GB en la RAM para que el entrenamiento no espere al disco (--staging=False espera y no mantiene ninguna).

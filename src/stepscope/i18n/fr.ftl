@@ -100,6 +100,8 @@ trend-since-times = Depuis l’itération { $step }, les itérations sont { $fac
   } : { $before } avant, { $after } ensuite.
 data-bottleneck = L’attente des données prend { $share } du temps ({ $wait } sur { $step } par itération) : le chargement des données est le goulot d’étranglement, et le GPU attend.
 data-share = L’attente des données prend { $share } du temps ({ $wait } sur { $step } par itération).
+data-bottleneck-step = L’attente des données prend { $share } de chaque itération ({ $wait } sur { $step }) : le chargement des données est le goulot d’étranglement, et le GPU attend.
+data-share-step = L’attente des données prend { $share } de chaque itération ({ $wait } sur { $step }).
 data-first = Seule la première ligne attend les données : jusqu’à l’itération { $step }, chacune a attendu { $duration }, ensuite { $usual }. Le chargement des données ne ralentit pas le reste.
 data-minor = L’attente des données prend { $share } du temps : le chargement des données n’est pas le goulot d’étranglement.
 part-of-step = L’essentiel d’une itération est « { $name } » : { $duration } sur { $whole } ({ $share }).
@@ -398,8 +400,13 @@ error-no-such-file = ce fichier n’existe pas
       }
 error-unreadable = illisible : { $reason }
     .hint = vérifiez ses droits : ls -l { $place }
-error-folder-without-log = aucun log d’entraînement dans ce dossier
-    .hint = indiquez le fichier lui-même : stepscope { $place }/train.log
+error-folder-without-log = ce dossier ne contient aucun log d’entraînement, seulement { $count ->
+    [one] { $names }
+   *[other] { $count } autres fichiers : { $names }
+  }
+    .hint = indiquez le log lui-même, ou enregistrez un run : stepscope run -- python train.py
+error-folder-empty = ce dossier ne contient aucun fichier lisible
+    .hint = indiquez le log lui-même, ou enregistrez un run : stepscope run -- python train.py
 error-empty = le fichier est vide
     .hint = la sortie du programme est-elle mise en tampon ? Lancez python avec -u et réessayez quand il aura affiché quelque chose
 error-binary = ce n’est pas un fichier texte
@@ -606,6 +613,7 @@ card-normal = C’est normal pour ce GPU : avec un modèle de cette taille, on 
 card-slow = C’est lent pour ce GPU : avec un modèle de cette taille, on attend { $span }.
 card-fast = C’est plus rapide que prévu : avec un modèle de cette taille, on attend { $span }.
 alarm-hang = Un rank ne répondait plus et les autres ont abandonné : { $text }
+alarm-hang-after = Un rank ne répondait plus, et les autres ont abandonné après { $duration } : { $text }
 alarm-false-done = La ligne { $line } dit que l’entraînement est terminé, mais la dernière itération est { $step } sur { $total }.
 alarm-false-done-empty = { $count ->
     [one] La ligne { $line } dit que l’entraînement est terminé, mais ce lancement a planté avant sa première itération.
@@ -656,6 +664,7 @@ train-no-tracker = { $name } n’a pas pu démarrer ({ $reason }). L’entraîne
 train-kept = Les logs et le meilleur checkpoint de l’exécution précédente de ce dossier sont maintenant dans { $folder }.
 train-unknown-setting = { $setting } dans { $path } n’est pas un réglage de ce programme et n’a aucun effet.
 train-bf16-crashes = bfloat16 plante sur ce CPU (testé dans un processus fils) : entraînement en float32.
+train-bf16-faster = bfloat16 prend { $ratio } fois le temps de float32 sur ce CPU (testé dans un processus fils) : l'entraînement l'utilise ; --dtype=float32 pour la pleine précision.
 train-bf16-slower = bfloat16 prend { $ratio } fois le temps de float32 sur ce CPU (testé dans un processus fils) : entraînement en float32.
 train-cuda-only = { $dtype } est réservé à CUDA : entraînement en float32 sur { $device }.
 train-staging = Les checkpoints gardent une copie de { $size } Go dans la mémoire de l’hôte pour que l’entraînement n’attende pas le disque (avec --staging=False, il attend et aucune copie n’est gardée).

@@ -25,7 +25,7 @@ _SETTING = re.compile(r"^\W*+(?=\w*_)\w++\W*?(?:[=:\1]|\.{3,})")
 _RESUME = re.compile(r"(?i)(?<![a-z])(?:resum(?:ed|ing)|restor(?:ed|ing)|continu(?:ed|ing) (?:from|training))(?![a-z])")
 _TOTAL = re.compile(
     r"(?:^|[_ ])(?:(?:max|total|num|n)[_ ](?:train(?:ing)?[_ ])?(?:steps|iters|iterations|updates|iter)"
-    r"|train(?:ing)?[_ ](?:steps|iters|iterations|updates))$"
+    r"|train(?:ing)?[_ ](?:steps|iters|iterations|updates))(?:[_ ](?:planned|expected))?$"
 )
 _EPOCHS = re.compile(r"(?:^|\s)(?:(?:max|total|num|n)[_ ](?:train(?:ing)?[_ ])?)?epochs?$")
 _METRIC = re.compile(r"(?i)loss|acc|ppl|perplexity|bpb|bleu|map|iou|auc|f1|psnr|score|reward|wer|error")
@@ -156,7 +156,11 @@ def _evaluation(kind: Kind, counter: Counter, step_keys: set[str]) -> StopLines 
         return _wordy("evaluation", kind)
     groups: dict[int, str] = _progress(shape)
     keys = [field.key.replace("_", " ") for field in shape.fields]
-    losses = [index for index, key in enumerate(keys) if "loss" in key and not re.search(r"(?<![a-z])train", key)]
+    losses = [
+        index
+        for index, key in enumerate(keys)  # a logger that is called train says nothing of what it logs
+        if "loss" in key and (EVALUATION.search(key) or not re.search(r"(?<![a-z])train", key))
+    ]
     loss = next((index for index in losses if EVALUATION.search(keys[index])), next(iter(losses), None))
     for index, field in enumerate(shape.fields):
         if index in groups:
@@ -176,8 +180,8 @@ def _evaluation(kind: Kind, counter: Counter, step_keys: set[str]) -> StopLines 
             name.startswith("took") for name in groups.values()
         ):
             groups[index] = _took_group(field)
-    if not groups:
-        return _wordy("evaluation", kind)
+    if not set(groups.values()) - {"stamp"}:
+        return _wordy("evaluation", kind)  # a time alone is on every line
     return _event("evaluation", kind, groups)
 
 

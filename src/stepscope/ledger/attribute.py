@@ -60,6 +60,10 @@ def attribute(
     what was timed from inside the process, `records` what a trainer of ours wrote down about every second: where there
     are any, nothing is left to infer. What slow steps were slow for is the next stage's question: `diagnose`.
     """
+    if spans:
+        from stepscope.ledger.from_spans import with_rows
+
+        spans = with_rows(run, spans)
     if run.num_trainings > 1:
         trainings = split_trainings(run)
         if spans and _is_recorded(run, spans):
@@ -326,9 +330,11 @@ def _add_first_windows(work: Attribution) -> None:
     """The steps before the first row, where its figure is their mean, or its number shows that they were the first."""
     run, books = work.run, work.books
     for index, (segment, window) in enumerate(zip(run.segments, first_windows(run, work.baseline), strict=True)):
+        if not window.num:
+            continue
         is_whole = segment.fresh or run.format.layout.lines_end_epochs
         is_seen = is_whole if window.figure_s is not None else index == 0 and is_run_start(run)
-        if not is_seen or not window.num:
+        if not is_seen:
             continue
         steps_s, rest_s = window.split(window.num * (window.figure_s or window.level_s))
         books["step"].add(steps_s, "inferred", sd=window.noise_s / 3, num=window.num)

@@ -87,8 +87,11 @@ OWN_EVENTS = {
     "checkpoint_s": "checkpoint",
     "checkpoint_after_s": "checkpoint",
 }
+# The first step of an epoch, the mean of the others, and how many they are together, all before its evaluation: what
+# the epoch's figure has beyond them, that one took.
+BAR_FIRST, BAR_MEAN, BAR_STEPS = "bar_first", "bar_mean_ms", "bar_steps"
 # Groups that a line may give for the step line that follows it.
-AHEAD = frozenset({"step", "epoch", "batch", "loss", MEAN_RATE, *SCALES})
+AHEAD = frozenset({"step", "epoch", "batch", "loss", MEAN_RATE, BAR_FIRST, BAR_MEAN, BAR_STEPS, *SCALES})
 
 
 def figure_ns(groups: Mapping[str, str | None]) -> int | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import re
+from collections.abc import Iterable
 
 from stepscope.core.settings import Settings
 from stepscope.lines.figures import CLOCK_LEFT, whole
@@ -135,12 +136,18 @@ class RunAssembler(GrowingRun):
             self._row_text = found.text
         self.apply(found.which, found.match.groupdict(), found.match.string, found.prefix)
 
-    def add_row(self, row: Row) -> None:
-        """Take the line of a row whose numbers are known already."""
-        self.num_lines = row.line
+    def add_rows(self, rows: Iterable[Row]) -> int:
+        """Take lines of rows whose numbers are known already: how many, up to one that changes which totals hold."""
+        totals, num = self.totals, 0
+        known, is_uneven = totals.known, totals.is_uneven
         self.file.notices.in_traceback = False
         self.bars.draw_own()
-        self._append(row)
+        for num, row in enumerate(rows, 1):
+            self.num_lines = row.line
+            self._append(row)
+            if totals.known != known or totals.is_uneven != is_uneven:
+                return num
+        return num
 
     def claim(self, text: str) -> Claim:
         """Which line of the format a stripped line is."""
@@ -212,6 +219,9 @@ class RunAssembler(GrowingRun):
     def _add_fact(self, index: int, groups: Groups) -> None:
         kind, num_rows = self.format.lines[index].kind, len(self.so_far.rows)
         self.sample_bars.see(groups)
+        if groups.get("trained"):
+            self.trained = self.file.timestamps.moment
+            return
         if groups.get("bar_left"):
             self._under_way = (self.sample_bars.take(groups), self.num_lines, num_rows)
             return

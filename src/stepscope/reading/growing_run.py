@@ -55,6 +55,7 @@ class GrowingRun:
         self.sample_bars = SampleBars()
         self.nested = NestedBars()
         self.others = OtherLines()
+        self.trained: int | None = None  # when the line came that says that the training of an epoch is done
 
     def _add_step(self, groups: Groups, text: str, prefix: Prefix | None) -> None:
         own = groups.keys()
@@ -63,6 +64,8 @@ class GrowingRun:
         groups = self.epoch_bars.take(self.sample_bars.take(self.step_lines.complete(groups, self.num_lines)))
         if not own & NAMES_STEP and not self.format.layout.counts_lines:
             self._add_loss_line(groups)
+            return
+        if self.format.layout.counts_lines and self.step_lines.is_echo(groups, text):
             return
         if self.totals.learn_epoch_length(groups, len(self.so_far.rows)):
             self.so_far.segments.expect()
@@ -155,7 +158,8 @@ class GrowingRun:
             break
         so_far.segments.forget_announcements()
         so_far.rows.append(row)
-        self.others.note_loss(row.loss, row.step, self.num_lines)
+        if row.loss is not None:
+            self.others.note_loss(row.loss, row.step, self.num_lines)
         return True
 
     def _add_own_events(self, events: list[OwnEvent], text: str) -> None:
@@ -163,7 +167,8 @@ class GrowingRun:
         so_far = self.so_far
         segment = max(0, len(so_far.segments.starts) - 1)
         stamp = self.file.timestamps.last
-        place = RowPlace(len(so_far.rows) - 1, so_far.last_step, self.num_lines, segment, stamp)
+        trained, self.trained = self.trained, None
+        place = RowPlace(len(so_far.rows) - 1, so_far.last_step, self.num_lines, segment, stamp, trained)
         add_own_events(so_far.events, events, place, text)
 
     def _begin_segment(self, row: Row, verdict: Literal["new process", "new clock"]) -> None:
@@ -220,7 +225,8 @@ class GrowingRun:
             step = last if step is None else step
         is_bare = prefix is not None and prefix.is_bare
         rank = so_far.writers.writer(prefix.rank if prefix is not None else None, is_bare=is_bare)
-        bar = label_of(text) if groups.get("took_clock") or groups.get("took_samples") else None
+        is_bar = groups.get("took_clock") or groups.get("took_samples")
+        bar = f"{label_of(text)} {groups.get('took_samples')}" if is_bar else None  # of another total: another bar
         loss = number(groups.get("val_loss"))
         if kind == "evaluation" and took_ns(groups) is None and (took_s := self.step_lines.take_duration()) is not None:
             groups = {**groups, "took_s": f"{took_s:.9f}"}
@@ -229,7 +235,7 @@ class GrowingRun:
             last, row = None, 0
         if kind == "evaluation" and self.nested.take_result(so_far.events, took_ns(groups), loss, len(so_far.rows)):
             return
-        if so_far.events.continue_last(kind, groups, row, loss):
+        if so_far.events.continue_last(kind, groups, row, loss) or so_far.events.is_same_again(kind, groups, row, loss):
             return
         if rank in so_far.writers.ranks or so_far.events.is_repeated(kind, row, groups, rank=rank, bar=bar):
             return

@@ -116,15 +116,9 @@ def make_run(
 
 def _segments(so_far: SoFar) -> tuple[Segment, ...]:
     starts = so_far.segments.starts
-    edges = [start.row for start in starts] + [len(so_far.rows)]
+    ends = [*(start.row for start in starts[1:]), len(so_far.rows)]
     return tuple(
-        Segment(
-            first_row=start.row,
-            num_rows=edges[index + 1] - start.row,
-            fresh=start.fresh,
-            training=start.training,
-        )
-        for index, start in enumerate(starts)
+        Segment(row, end - row, fresh, training) for (row, fresh, training, _), end in zip(starts, ends, strict=False)
     )
 
 

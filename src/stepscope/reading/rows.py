@@ -161,8 +161,10 @@ class RowStore:
 
     def spacing(self, first: int) -> int:
         """Steps between the last two rows from `first` on; 1 where there are no two."""
-        num = len(self)
-        return self.step_of(num - 1) - self.step_of(num - 2) if num - first > 1 else 1
+        tail, num = self._tail, self._num_kept + len(self._tail)
+        if num - first < 2:
+            return 1
+        return tail[-1].step - tail[-2].step if len(tail) > 1 else self.step_of(num - 1) - self.step_of(num - 2)
 
     def append(self, new: Row) -> None:
         """One more row."""
@@ -170,9 +172,6 @@ class RowStore:
             self._catch_up()
         self._few = None
         self._is_stamp_lent = new.is_stamp_lent
-        self._put(new)
-
-    def _put(self, new: Row) -> None:
         if new.stamp != NO_TIME:
             self._is_tail_stamped = True
         self._tail.append(new)
@@ -216,12 +215,13 @@ class RowStore:
 
     def show(self, num: int) -> None:
         """Make the next `num` staged rows visible."""
-        self._is_stamp_lent = False
         if self._few is not None:
-            shown, self._few = self._few[:num], self._few[num:]
+            shown, left = self._few[:num], self._few[num:]
             for row in shown:
-                self._put(row)
+                self.append(row)
+            self._few = left
             return
+        self._is_stamp_lent = False
         self._step.show(num)
         self.last_step = self._step.last
         self._num_kept += num

@@ -14,6 +14,10 @@ class Shares:
         self._first: tuple[int, float] | None = None
         self._last: tuple[int, float] | None = None
 
+    def forget(self) -> None:
+        """Another training begins."""
+        self._first = self._last = None
+
     def note(self, step: int, percent: float) -> None:
         """A step's line states its share, in percent."""
         if not 0.0 <= percent <= _ALL:

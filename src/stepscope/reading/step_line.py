@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 
 from stepscope.core.units import NS
 from stepscope.lines.figures import (
     AHEAD,
+    BAR_FIRST,
+    BAR_MEAN,
+    BAR_STEPS,
     CLOCK_LEFT,
     MAX_NS,
     MEAN_RATE,
@@ -40,6 +44,8 @@ _ROUND_BATCH = 5  # programs print every 5th, 10th, 20th, 50th or 100th batch
 _DRIFTS_ON = 1.5  # times what a mean is beyond those before it: it goes on to the last step
 _REDRAWN_LINES = 2  # a bar that is drawn again this soon is the same one
 _PLACES = frozenset({"step", "epoch", "batch"})
+_VALUES = re.compile(r"[-+.\d]+(?:e[-+]?\d+)?")
+_SURE_BEYOND = 4  # times what a whole second and a whole millisecond of each step leave open
 _SPACED = 2  # rows that show how far apart steps are
 
 Groups = dict[str, str | None]
@@ -65,6 +71,7 @@ class StepLineReader:
         self._bar_line = 0
         self._done: tuple[int, float] | None = None  # a step and the samples before it, as a line counts them
         self._samples_each: float | None = None
+        self._counted: tuple[str | None, str | None, str] = None, None, ""  # the last line counted, and its words
 
     @property
     def is_expecting(self) -> bool:
@@ -107,7 +114,19 @@ class StepLineReader:
             groups = self._with_epoch(groups, line)
         if not self._ahead:
             return groups
-        return groups | {name: value for name, value in self._ahead.items() if not groups.get(name)}
+        groups = groups | {name: value for name, value in self._ahead.items() if not groups.get(name)}
+        took_s = self._beyond_steps(groups) if groups.get(BAR_MEAN) and groups.get("val_loss") else None
+        return groups if took_s is None else groups | {"took_s": f"{took_s:.3f}"}
+
+    def _beyond_steps(self, groups: Groups) -> float | None:
+        """What an epoch's evaluation took: the whole epoch without its steps, where rounding leaves enough of it."""
+        steps, seconds, mean_ms = whole(groups.get("per_steps")), number(groups.get("dur_s")), number(groups[BAR_MEAN])
+        first_s = parse_clock(groups.get(BAR_FIRST) or "")
+        if not steps or seconds is None or mean_ms is None or first_s is None or whole(groups.get(BAR_STEPS)) != steps:
+            return None
+        beyond_s = seconds - first_s - (steps - 1) * mean_ms / 1e3
+        rounded_s = 0.5 + (0.5 if first_s >= 1 else 0) + steps * 0.5 / 1e3
+        return beyond_s if beyond_s > _SURE_BEYOND * rounded_s else None
 
     def _with_epoch(self, groups: Groups, line: int) -> Groups:
         """The groups of a bar with the epoch that it must be: one more than before where it starts again."""
@@ -120,6 +139,13 @@ class StepLineReader:
             is_next = line > self._bar_line + _REDRAWN_LINES
         self._bar, self._bar_line = (epoch + is_next, batch), line
         return groups | {"epoch": str(self._bar[0] + self._format.layout.first_epoch)}
+
+    def is_echo(self, groups: Groups, text: str) -> bool:
+        """Whether a line that is counted says again, in other words, what the one before said: a second logger's."""
+        words = _VALUES.sub("", text)
+        (epochs, loss, before), self._counted = self._counted, (groups.get("epochs_done"), groups.get("loss"), words)
+        is_same = None not in self._counted and self._counted[:2] == (epochs, loss)
+        return is_same and words != before
 
     def spend(self, groups: Groups) -> None:
         """A row was made: an epoch's number holds for all its batches, but only once for the epoch as a whole."""
@@ -251,7 +277,8 @@ class StepLineReader:
         if epoch != self._clock_epoch:
             last = self._rows.last_figure if len(self._rows) else NO_TIME
             last = 0 if last == NO_TIME else last
-            self._clock_base = max(last, self._clock_end)
+            if self._clock_epoch is None or figure < self._clock_end - self._clock_base:  # else it ran on
+                self._clock_base = max(last, self._clock_end)
             self._clock_epoch = epoch
         # The last state of a full bar repeats its step, so it is no row, but it shows whether to round up.
         self._clock_end = self._clock_base + _rounded(groups, figure)

@@ -141,10 +141,12 @@ class Totals:
 
     def begin_training(self, row: int) -> None:
         """Another training begins at row `row`: only what was stated since the row before holds for it."""
-        self._stated = {name: stated for name, stated in self._stated.items() if stated.row >= row}
-        self._offsets, self._uneven = {}, []
+        if self._stated:
+            self._stated = {name: stated for name, stated in self._stated.items() if stated.row >= row}
+        if self._offsets:
+            self._offsets, self._uneven = {}, []
         self._earlier = None
-        self.shares = Shares()
+        self.shares.forget()
         if not self.is_stated_since(row):
             self._max_steps = None
 

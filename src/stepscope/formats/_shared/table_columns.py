@@ -5,6 +5,7 @@ A clock is a moment (`stamp`), seconds since the start (`elapsed`) or the time o
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -84,7 +85,6 @@ _UNIX = (1e9, 4.2e9)
 _MIN_SOUND = 0.8
 _START_SHARE = 0.03
 _MAX_STEP = 1 << 53
-_SHORT = 16  # digits of a step that is below that for certain
 _MAX_SECONDS = 1e9
 
 
@@ -236,13 +236,30 @@ def _references(
         ]
 
 
-def step_of(row: Row, columns: Columns) -> int | None:
-    """The step of a row; None when it has none."""
-    cell = row.get(columns.step)
-    if isinstance(cell, str) and len(cell) < _SHORT and cell.isdecimal():
-        return int(cell)
-    number = to_number(cell)
-    return int(number) if number is not None and 0 <= number < _MAX_STEP and number == int(number) else None
+def steps_of(rows: Sequence[Row], columns: Columns) -> list[int | None]:
+    """The step of each row; None for one that has none."""
+    return [
+        int(number) if number is not None and 0 <= number < _MAX_STEP and number == int(number) else None
+        for number in numbers_of([row.get(columns.step) for row in rows])
+    ]
+
+
+def times_of(rows: Sequence[Row], columns: Columns) -> list[float | None]:
+    """The seconds of each row by its table's clock, 0 where that is a moment or there is none; None without a time."""
+    clock = columns.clock
+    if columns.kind == "untimed" or clock is None:
+        return [0.0] * len(rows)
+    if columns.kind == "stamp":
+        return [None if moment_of(row, clock) is None else 0.0 for row in rows]
+    if clock.is_rate or clock.kind == "stamp":
+        return [seconds_of(row, clock) for row in rows]
+    numbers = numbers_of([row.get(clock.name) for row in rows])
+    return [
+        seconds
+        if number is not None and 0 <= (seconds := number * clock.scale) < _MAX_SECONDS
+        else seconds_of(row, clock)
+        for number, row in zip(numbers, rows, strict=True)
+    ]
 
 
 def seconds_of(row: Row, clock: TimeColumn | None) -> float | None:
@@ -276,13 +293,24 @@ def moment_of(row: Row, clock: TimeColumn | None) -> str | None:
     return None
 
 
-def first_number(row: Row, names: Iterable[str]) -> float | None:
-    """The first number, NaN and infinity included, that the row has under one of `names`."""
+def first_numbers(rows: Sequence[Row], names: Sequence[str]) -> list[float | None]:
+    """Of each row the first number, NaN and infinity included, that it has under one of `names`."""
+    found: list[float | None] = [None] * len(rows)
     for name in names:
-        number = to_number(row.get(name), finite=False)
-        if number is not None:
-            return number
-    return None
+        values = [row.get(name) if known is None else None for row, known in zip(rows, found, strict=True)]
+        numbers = numbers_of(values, finite=False)
+        found = [number if known is None else known for number, known in zip(numbers, found, strict=True)]
+    return found
+
+
+def numbers_of(values: Sequence[object], *, finite: bool = True) -> list[float | None]:
+    """Each cell as a number, or None; a column in which all are numbers at once."""
+    if {*map(type, values)} <= {str, float, int}:
+        with contextlib.suppress(ValueError, OverflowError):
+            numbers: list[float | None] = list(map(float, values))  # type: ignore[arg-type]
+            if not finite or all(map(math.isfinite, numbers)):  # type: ignore[arg-type]
+                return numbers
+    return [to_number(value, finite=finite) for value in values]
 
 
 def to_number(value: object, *, finite: bool = True) -> float | None:
