@@ -85,7 +85,7 @@ class EventStore:
         return is_bar or (rank is not None and rank != self._last_rank and self._last_rank is not None)
 
     def is_same_again(self, kind: str, groups: Mapping[str, str | None], row: int, loss: float | None) -> bool:
-        """Whether what came out and how long it took are those of the last event, to the digit: two loggers print it."""
+        """Whether what came out and how long it took are those of the last event, to the digit: two loggers."""
         took = took_ns(groups)
         if self._last != (kind, row) or not took or loss is None:
             return False
