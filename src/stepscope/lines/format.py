@@ -60,11 +60,12 @@ class Line(NamedTuple):
         with `samples_per_step` on the same line the batches of an epoch;
         `step`, `epoch`, `batch`, `loss` or a time figure of the next step line, which lacks it; or `reached`, the last
         step that is done, with a running clock; `began` and `ended`, the moments printed on the lines before an
-        evaluation's, which tell how long it took; or `trained`, the batches of an epoch, which are all done, so that an
-        evaluation on the next step's own line began when this line came; or `bar_first`, the first of the `bar_steps`
-        steps of an epoch, and `bar_mean_ms`, the mean of the others: its figure without them is its evaluation; or
-        `bar_batch` of `bar_batches` and `bar_left`, how far an epoch has come and how long it still takes, which is a
-        row only where the log ends with it
+        evaluation's, which tell how long it took (an empty `began` is the moment of its line, and the evaluation's own
+        line the end); or `trained`, the batches of an epoch, which are all done, so that an evaluation on the next
+        step's own line began when this line came; or `bar_first`, the first of the `bar_steps` steps of an epoch, and
+        `bar_mean_ms`, the mean of the others: its figure without them is its evaluation; or `bar_batch` of
+        `bar_batches` and `bar_left`, how far an epoch has come and how long it still takes, which is a row only where
+        the log ends with it
     remark
         none: understood, and kept, because it may explain why the steps around it were slow
     chatter

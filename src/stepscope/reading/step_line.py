@@ -58,6 +58,7 @@ class StepLineReader:
         self._format, self._totals, self._header, self._rows = fmt, totals, header, rows
         self._ahead: Groups = {}  # step, epoch, batch or time as the lines before a step line state them
         self._began_ns: int | None = None  # the moment at which something began that a line will say ended
+        self._begun_at: int | None = None  # the timestamp of the line that says that an evaluation begins
         self._clock_epoch: int | None = None
         self._clock_base = self._clock_end = 0
         self._mean_by_left: int | None = None
@@ -92,13 +93,20 @@ class StepLineReader:
         """Whether a line named an epoch that no row has been read of."""
         return "epoch" in self._ahead
 
-    def expect(self, groups: Groups) -> None:
-        """A line states something of the next step line, which lacks it."""
+    def take_since(self, moment: int) -> float | None:
+        """The seconds from the line that said that an evaluation begins to the moment of the line with its result."""
+        begun, self._begun_at = self._begun_at, None
+        return None if begun is None or moment < begun else (moment - begun) / NS
+
+    def expect(self, groups: Groups, moment: int = NO_TIME) -> None:
+        """A line, printed at `moment`, states something of the next step line, which lacks it."""
         if self._format.layout.bars_are_epochs and groups.get("batch"):
             groups = self._with_epoch(groups, self._bar_line)
         self._ahead.update((name, value) for name, value in groups.items() if value and name in AHEAD)
         if groups.get("began"):
             self._began_ns = _moment_ns(groups["began"])
+        elif groups.get("began") == "" and moment != NO_TIME:
+            self._begun_at = moment
         if groups.get("ended"):
             self._expect_span(_moment_ns(groups["ended"]))
 
