@@ -61,7 +61,7 @@ def unconfirmed(checks: Sequence[Check], evidence: AuditEvidence) -> float:
 
 def _times_each_step(run: Run) -> bool:
     """Whether a line for every step says what that step took: no running clock, and no step left unprinted."""
-    return run.clock.covers == "step" and bool((np.diff(run.steps.step) == 1).mean() > _NEARLY_ALL)
+    return run.clock.is_per_step and bool((np.diff(run.steps.step) == 1).mean() > _NEARLY_ALL)
 
 
 def confidence_of(checks: Sequence[Check], evidence: AuditEvidence) -> float:
