@@ -30,7 +30,7 @@ from stepscope.catalogue.detect import catalogue, work_out_order
 from stepscope.cli import COMMANDS
 from stepscope.cli import main as stepscope
 from stepscope.lines.format import Format
-from stepscope.lines.sieve import certain_words
+from stepscope.lines.sieve import needs_of
 from stepscope.plan.gpus import GPUS
 from stepscope.report.documents import kinds, schema
 from trainer_pages import trainer_pages
@@ -240,17 +240,17 @@ def order_module() -> str:
 
 
 def line_words_module() -> str:
-    """`catalogue/line_words.py`: of each line of each format, the words of which every match contains one."""
+    """`catalogue/line_words.py`: of each line of each format, sets of words of which every match contains one each."""
     lines = [
         '"""Made by tools/gen.py from the patterns of the formats: see `detect.py`."""',
         "",
         "# ruff: noqa: E501",
         "# fmt: off",
-        "LINE_WORDS: dict[str, tuple[tuple[str, ...], ...]] = {",
+        "LINE_WORDS: dict[str, tuple[tuple[tuple[str, ...], ...], ...]] = {",
     ]
     for fmt in sorted(catalogue(), key=lambda fmt: fmt.name):
         if fmt.document is None:
-            words = tuple(tuple(sorted(certain_words(line.pattern) - {""})) for line in fmt.lines)
+            words = tuple(needs_of(line.pattern) for line in fmt.lines)
             lines.append(f"    {fmt.name!r}: {words!r},")
     return "\n".join([*lines, "}"]) + "\n"
 

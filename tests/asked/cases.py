@@ -152,4 +152,11 @@ CASES = (
     Case("150", "A bar whose rate is far from its mean", 0.26, 2400, 30000, (7_000, 66_000), says=(r"(?i)between 2 h and 18 h 15 min|differ by a factor of 9\.\d",), never=(FINISHED,)),
     Case("151", "ESPnet: one line after the start of an epoch", 0.583, None, None, (7_500, 8_000), says=(r"(?i)according to the trainer",), never=(FINISHED, r"(?i)prints no times")),
     Case("152", "A pose estimator: is it the reading?", 1.92, 303, 42200, (70_000, 95_000), says=(r"(?i)(wait|data).{0,80}\b7[78] ?%|\b7[78] ?%.{0,80}(wait|data)",), never=(FINISHED, r"(?i)nothing to fix")),
+    Case("153", "The bar of a notebook", 7.97, 31, 540, (3_900, 4_500)),
+    Case("154", "100 times slower? A bar whose mean is far from its rate", 90.0, 902, 120000, says=(r"Between 124 d 1 h and 303 d 6 h", r"factor of 2\.4"), never=(FINISHED, r"(?i)in doubt")),
+    Case("155", "Epochs after their number; the last took an hour", 95.9, 36, says=(r"53 min",), slow=(36,), never=(FINISHED, r"(?i)in doubt")),
+    Case("156", "Ranks that waited in vain", says=(r"after 30 min the others gave up", r"ALLGATHER"), never=(FINISHED,)),
+    Case("157", "mlx-lm evaluates at 1 and at every 50th", 1.98, 50, 400, says=(r"eval_interval 50\b",), never=(FINISHED, r"steps-per-eval 49")),
+    Case("158", "Mostly reading; a save that took nothing", 1.54, 600, says=(r"(?i)waiting for data takes 8[56]% of each iteration",), never=(FINISHED, r"checkpoint .* 1\d(\.\d)? s ")),
+    Case("159", "A cost, and the time on the line below", 1.59, 10, says=(r"(?i)slower",), never=(FINISHED, r"(?i)nothing shows that this is a training")),
 )  # fmt: skip

@@ -61,7 +61,9 @@ def check(evidence: AuditEvidence) -> Check:
     is_inside = ledger.wall_low_s <= wall * 1.001 + 1e-6 and wall <= ledger.wall_high_s * 1.001 + 1e-6
     if min(parts) < 0 or wall < 0 or not is_inside:
         return Check(CODE, "disagrees", say("audit-total-negative", duration=Seconds(wall)), wall, 1.0)
-    lost = ledger.seconds("stall") + ledger.seconds("unlogged") + _GAP * ledger.seconds("gap")
+    lost = ledger.seconds("unlogged") + _GAP * ledger.seconds("gap")
+    # A moment that was misread makes a pause; a time that is printed next to its step was as long as it says.
+    lost += ledger.seconds("stall") if evidence.run.clock.is_wall or evidence.run.clock.covers == "cumulative" else 0.0
     lost = min(wall, lost + _after_stops(evidence))
     share = lost / wall if wall else 0.0
     if math.isfinite(ledger.wall_high_s) and share <= _FINE:

@@ -21,7 +21,7 @@ from stepscope.catalogue.order import ORDER
 from stepscope.core.errors import InputError
 from stepscope.lines.format import Format, LineKind, match_line
 from stepscope.lines.match import claim
-from stepscope.lines.sieve import certain_words
+from stepscope.lines.sieve import are_met, certain_words
 
 # A line of one of these kinds settles which trainer it was; one of the others may help where there is no step yet.
 SETTLING: frozenset[LineKind] = frozenset({"step", "evaluation"})
@@ -83,10 +83,10 @@ def suspects(text: str) -> Iterator[Format]:
     for name in _unordered():
         yield load(name)
     for name, words in ORDER:
-        for word in words:
-            if word in text:
+        if any(word in text for word in words):
+            needs = LINE_WORDS.get(name)
+            if needs is None or any(are_met(of_line, text) for of_line in needs):
                 yield load(name)
-                break
 
 
 def place_of(name: str) -> int:
@@ -159,7 +159,7 @@ def words_of(fmt: Format) -> set[str]:
 
 def find_format(name: str) -> Format | None:
     """The format of that name, taught, ours or another package's; None when there is none."""
-    from stepscope.catalogue.user_formats import taught_formats
+    from stepscope.catalogue.taught import taught_formats
 
     taught = next((fmt for fmt in taught_formats() if fmt.name == name), None)
     if taught is not None or name in names():

@@ -471,7 +471,6 @@ ORDER: list[tuple[str, list[str]]] = [
         ],
     ),
     ("nerfstudio", ["%) ", "Saving checkpoint"]),
-    ("nnunet", ["Epoch ", "This epoch took", "epoch: ", "train"]),
     ("nvidia_ssd", [", avg. samples / sec: ", "Current AP: ", "global_batch_size"]),
     (
         "olmo",
@@ -617,7 +616,7 @@ ORDER: list[tuple[str, list[str]]] = [
     (
         "time_series_library",
         [
-            " | Train Loss: ",
+            ", Steps: ",
             ", epoch: ",
             "Validation loss decreased (",
             "s/iter; left time: ",
@@ -749,7 +748,7 @@ ORDER: list[tuple[str, list[str]]] = [
             "using pre-trained model",
         ],
     ),
-    ("keras", [" - ", "Epoch ", "Train on ", "saving model to "]),
+    ("keras", [" - ", " \u2501", "Epoch ", "Train on ", "saving model to "]),
     (
         "megatron_2023",
         [
@@ -764,20 +763,8 @@ ORDER: list[tuple[str, list[str]]] = [
             "validation ",
         ],
     ),
-    (
-        "tqdm_loggable",
-        [
-            " checkpoint from",
-            " loss: ",
-            "Finished blocking save in ",
-            "Progress on:",
-            "Resuming training from step",
-            "Running on: ",
-            "Saving checkpoint at step ",
-        ],
-    ),
+    ("nnunet", ["Epoch ", "This epoch took", "_loss", "epoch: ", "idation loss:", "train"]),
     ("yolo", [" parameters", ": ", "Images", "Starting training for "]),
-    ("hf_trainer", [""]),
     (
         "imagenet",
         [
@@ -793,6 +780,19 @@ ORDER: list[tuple[str, list[str]]] = [
             "using pre-trained model",
         ],
     ),
+    (
+        "tqdm_loggable",
+        [
+            " checkpoint from",
+            " loss: ",
+            "Finished blocking save in ",
+            "Progress on:",
+            "Resuming training from step",
+            "Running on: ",
+            "Saving checkpoint at step ",
+        ],
+    ),
+    ("hf_trainer", [""]),
     ("hf_trainer_dicts", [""]),
     ("hf_trainer_saves", [""]),
 ]

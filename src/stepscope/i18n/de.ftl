@@ -101,6 +101,8 @@ trend-since-times = Seit Iteration { $step } um den Faktor { $factor } { $pace -
 }: vorher { $before }, danach { $after }.
 data-bottleneck = Das Warten auf Daten kostet { $share } der Zeit ({ $wait } von { $step } pro Iteration): Der Engpass ist das Laden der Daten, und die GPU wartet darauf.
 data-share = Das Warten auf Daten kostet { $share } der Zeit ({ $wait } von { $step } pro Iteration).
+data-bottleneck-step = Das Warten auf Daten kostet { $share } jeder Iteration ({ $wait } von { $step }): Der Engpass ist das Laden der Daten, und die GPU wartet darauf.
+data-share-step = Das Warten auf Daten kostet { $share } jeder Iteration ({ $wait } von { $step }).
 data-first = Nur die erste Zeile wartet auf Daten: Bis Iteration { $step } waren es je { $duration }, danach { $usual }. Das Laden der Daten bremst den Rest nicht.
 data-minor = Das Warten auf Daten kostet { $share } der Zeit: Das Laden der Daten ist nicht der Engpass.
 part-of-step = Der größte Teil einer Iteration ist „{ $name }“: { $duration } von { $whole } ({ $share }).
@@ -261,6 +263,10 @@ assume-save-prior = Bisher wurde kein Checkpoint gemessen: Angenommen sind übli
 assume-evaluation-outside = Die Uhr dieses Logs steht während der Evaluierungen, und nichts anderes zeigt, was sie kosten. Die Restzeit ist nach dieser Uhr gerechnet, also ohne sie; nur das obere Ende ihrer Spanne lässt Platz dafür.
 assume-saves = Angenommen ist, dass wie zuletzt auf { $share } der Evaluierungen ein Checkpoint folgt.
 assume-default-interval = Angenommen ist das voreingestellte Evaluierungsintervall des Trainers, { $count } Iterationen; im Log ist es noch nicht bestätigt. Gib --set eval_interval=N an.
+assume-further-trainings = { $count ->
+    [one] Nach diesem Training kommt noch eines mit ebenfalls { $steps } Iterationen; seine Zeit ist eingerechnet.
+   *[other] Nach diesem Training kommen noch { $count } weitere mit je { $steps } Iterationen; ihre Zeit ist eingerechnet.
+}
 assume-default-total = Angenommen ist die voreingestellte Zahl der Iterationen, { $count }; die Gesamtzahl steht nirgends.
 
 ## Was sich zu ändern lohnt
@@ -608,6 +614,7 @@ card-normal = Das ist für diese GPU normal: Ein Modell dieser Größe sollte { 
 card-slow = Das ist für diese GPU langsam: Ein Modell dieser Größe sollte { $span } brauchen.
 card-fast = Das ist schneller als erwartet: Ein Modell dieser Größe sollte { $span } brauchen.
 alarm-hang = Ein Rank antwortet nicht mehr, die anderen haben aufgegeben: { $text }
+alarm-hang-after = Ein Rank antwortet nicht mehr, nach { $duration } haben die anderen aufgegeben: { $text }
 alarm-false-done = Zeile { $line } sagt, das Training sei fertig, aber die letzte Iteration ist { $step } von { $total }.
 alarm-false-done-empty = { $count ->
     [one] Zeile { $line } sagt, das Training sei fertig, aber dieser Start ist vor der ersten Iteration abgestürzt.

@@ -103,6 +103,8 @@ trend-since-times = { $factor } times { $pace ->
 } since iteration { $step }: { $before } before, { $after } after.
 data-bottleneck = Waiting for data takes { $share } of the time ({ $wait } of { $step } per iteration): data loading is the bottleneck, and the GPU waits for it.
 data-share = Waiting for data takes { $share } of the time ({ $wait } of { $step } per iteration).
+data-bottleneck-step = Waiting for data takes { $share } of each iteration ({ $wait } of { $step }): data loading is the bottleneck, and the GPU waits for it.
+data-share-step = Waiting for data takes { $share } of each iteration ({ $wait } of { $step }).
 data-first = Only the first line waits for data: up to iteration { $step }, each iteration waited { $duration }; later ones waited { $usual }. Data loading does not slow down the rest.
 data-minor = Waiting for data takes { $share } of the time: data loading is not the bottleneck.
 part-of-step = Most of an iteration is “{ $name }”: { $duration } of { $whole } ({ $share }).
@@ -263,6 +265,10 @@ assume-save-prior = No checkpoint has been timed yet: a typical cost is assumed.
 assume-evaluation-outside = This log’s clock stops during evaluations, and nothing else shows what they cost. The time left is counted on that clock, without them; only the end of its range leaves room for them.
 assume-saves = Assumes a checkpoint after { $share } of the evaluations, as recently.
 assume-default-interval = Assumes the trainer’s default evaluation interval, { $count } iterations; the log has not confirmed it yet. Pass --set eval_interval=N.
+assume-further-trainings = { $count ->
+    [one] One more training comes after this one, of { $steps } iterations as well; its time is included.
+   *[other] { $count } more trainings come after this one, of { $steps } iterations each; their time is included.
+}
 assume-default-total = Assumes the trainer’s default number of iterations, { $count }; nothing states the total.
 
 ## What to change
@@ -613,6 +619,7 @@ card-normal = That is normal for this GPU: a model of this size should take { $s
 card-slow = That is slow for this GPU: a model of this size should take { $span }.
 card-fast = That is faster than expected: a model of this size should take { $span }.
 alarm-hang = A rank stopped responding and the others gave up: { $text }
+alarm-hang-after = A rank stopped responding, and after { $duration } the others gave up: { $text }
 alarm-false-done = Line { $line } says that training is done, but the last iteration is { $step } of { $total }.
 alarm-false-done-empty = { $count ->
     [one] Line { $line } says that training is done, but that launch crashed before its first iteration.

@@ -101,6 +101,8 @@ trend-since-times = Depuis l’itération { $step }, les itérations sont { $fac
   } : { $before } avant, { $after } ensuite.
 data-bottleneck = L’attente des données prend { $share } du temps ({ $wait } sur { $step } par itération) : le chargement des données est le goulot d’étranglement, et le GPU attend.
 data-share = L’attente des données prend { $share } du temps ({ $wait } sur { $step } par itération).
+data-bottleneck-step = L’attente des données prend { $share } de chaque itération ({ $wait } sur { $step }) : le chargement des données est le goulot d’étranglement, et le GPU attend.
+data-share-step = L’attente des données prend { $share } de chaque itération ({ $wait } sur { $step }).
 data-first = Seule la première ligne attend les données : jusqu’à l’itération { $step }, chacune a attendu { $duration }, ensuite { $usual }. Le chargement des données ne ralentit pas le reste.
 data-minor = L’attente des données prend { $share } du temps : le chargement des données n’est pas le goulot d’étranglement.
 part-of-step = L’essentiel d’une itération est « { $name } » : { $duration } sur { $whole } ({ $share }).
@@ -261,6 +263,10 @@ assume-save-prior = Aucun checkpoint n’a encore été mesuré : on suppose un
 assume-evaluation-outside = L’horloge de ce log s’arrête pendant les évaluations, et rien d’autre ne montre ce qu’elles coûtent. Le temps restant est compté sur cette horloge, sans elles ; seule la borne haute de l’intervalle leur laisse de la place.
 assume-saves = On suppose un checkpoint après { $share } des évaluations, comme récemment.
 assume-default-interval = On suppose l’intervalle d’évaluation par défaut du programme, { $count } itérations ; le log ne l’a pas encore confirmé. Indiquez --set eval_interval=N.
+assume-further-trainings = { $count ->
+    [one] Après cet entraînement, il en reste un autre, de { $steps } itérations lui aussi ; sa durée est comprise.
+   *[other] Après cet entraînement, il en reste { $count } autres, de { $steps } itérations chacun ; leur durée est comprise.
+}
 assume-default-total = On suppose le nombre d’itérations par défaut du programme, { $count } ; le total n’est indiqué nulle part.
 
 ## À changer
@@ -608,6 +614,7 @@ card-normal = C’est normal pour ce GPU : avec un modèle de cette taille, on 
 card-slow = C’est lent pour ce GPU : avec un modèle de cette taille, on attend { $span }.
 card-fast = C’est plus rapide que prévu : avec un modèle de cette taille, on attend { $span }.
 alarm-hang = Un rank ne répondait plus et les autres ont abandonné : { $text }
+alarm-hang-after = Un rank ne répondait plus, et les autres ont abandonné après { $duration } : { $text }
 alarm-false-done = La ligne { $line } dit que l’entraînement est terminé, mais la dernière itération est { $step } sur { $total }.
 alarm-false-done-empty = { $count ->
     [one] La ligne { $line } dit que l’entraînement est terminé, mais ce lancement a planté avant sa première itération.

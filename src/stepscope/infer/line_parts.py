@@ -88,6 +88,7 @@ _FOREIGN = re.compile(
     rf"|{'|'.join(re.escape(word) for word in _MEANINGS if word not in _LATIN_MEANINGS)}",
     re.IGNORECASE,
 )
+_ORDINAL = re.compile(r"(?:st|nd|rd|th)(?![A-Za-z\d])")
 _NAMES_ON = re.compile(r"[A-Za-z_]\w|\.\w")
 _MOST_KNOWN = 4096  # texts between numbers: those of one log are few
 _BREAK = re.compile(r"[|,;，；、\]})）]|\s[-–]\s|\t")
@@ -166,6 +167,8 @@ def _plain_unit(text: str) -> str:
 def _is_name(line: str, match: re.Match[str]) -> bool:
     """Whether digits are part of a name: a version, a path, an address."""
     after = line[match.end() : match.end() + 2]
+    if _ORDINAL.match(line, match.end()):
+        return False  # `11th epoch`
     return bool(_NAMES_ON.match(after)) and not _UNIT.match(line, match.end()) and not _starts_unit(after)
 
 

@@ -43,6 +43,8 @@ _MODEL_FILE = re.compile(
     r"\.(?:pth?|pt|pth\.tar|tar|ckpt|safetensors|bin|h5|hdf5|keras|pkl|pickle|npz|pdparams|params|onnx|joblib)\b"
 )
 _AFTER_LOGGER = frozenset({"-", "|", "", "INFO", "DEBUG", "WARNING", "ERROR", "info", "debug", "warning"})
+# Says that the results did not get better; the evaluation itself has been reported by then.
+_PATIENCE = re.compile(r"(?i)early[ _-]?stop|patience")
 _SECONDS = frozenset({"s", "ms", "sec", "secs", "seconds"})
 _PER_ROW = 1.2  # lines of results for each epoch
 
@@ -92,7 +94,7 @@ def find_evaluation(kinds: Sequence[Kind], rows: Sequence[int], counter: Counter
             continue
         numbers = [number for number in kind.numbers if number >= rows[0] - 2]
         gaps = set(gaps_of(numbers, rows))
-        if not numbers or SAVE.search(kind.words):
+        if not numbers or SAVE.search(kind.words) or _PATIENCE.search(kind.words):
             continue
         event = _evaluation(kind, counter, {field.key for field in step.fields})
         if event is None:
@@ -154,7 +156,11 @@ def _evaluation(kind: Kind, counter: Counter, step_keys: set[str]) -> StopLines 
         return _wordy("evaluation", kind)
     groups: dict[int, str] = _progress(shape)
     keys = [field.key.replace("_", " ") for field in shape.fields]
-    losses = [index for index, key in enumerate(keys) if "loss" in key and not re.search(r"(?<![a-z])train", key)]
+    losses = [
+        index
+        for index, key in enumerate(keys)  # a logger that is called train says nothing of what it logs
+        if "loss" in key and (EVALUATION.search(key) or not re.search(r"(?<![a-z])train", key))
+    ]
     loss = next((index for index in losses if EVALUATION.search(keys[index])), next(iter(losses), None))
     for index, field in enumerate(shape.fields):
         if index in groups:
@@ -174,8 +180,8 @@ def _evaluation(kind: Kind, counter: Counter, step_keys: set[str]) -> StopLines 
             name.startswith("took") for name in groups.values()
         ):
             groups[index] = _took_group(field)
-    if not groups:
-        return _wordy("evaluation", kind)
+    if not set(groups.values()) - {"stamp"}:
+        return _wordy("evaluation", kind)  # a time alone is on every line
     return _event("evaluation", kind, groups)
 
 

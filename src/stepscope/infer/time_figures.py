@@ -125,6 +125,8 @@ _STATISTIC = re.compile(r"[ _](?:min|max|std|p\d\d?)$")
 # `timing_s/step`, `time/total`: of one step, among the times of its parts
 _WHOLE_STEP = re.compile(r"(?:^|[ _])tim(?:e|ing|ings)(?:_s)?/(?:step|total|iter|iteration)$")
 _PER_MANY = re.compile(r"(?P<unit>ms|s)(?:ec(?:ond)?s?)?\s?(?:/|per|for)$")
+# `time for 50 iter: 12.3`: the count stands before the time
+_FOR_MANY = re.compile(r"\b(?:time|seconds|secs?|duration)(?: spent| taken)? (?:for|of|in|per)(?: the)?(?: last)?$")
 # How far a reading may lie from the evidence (without waiting for data, a figure is less than the timestamps say), and
 # how much nearer it must be than the next one.
 NEAR = math.log(1.35)
@@ -169,6 +171,8 @@ def find_columns(
         if index in taken or field.kind == "stamp":
             continue
         before = texts[index]
+        if _counts_for(index, fields, texts):
+            continue
         if (stem := _STATISTIC.sub("", field.key)) != field.key and stem in keys:
             continue
         if not field.unit and not has_loss and COST.fullmatch(field.key):
@@ -177,7 +181,8 @@ def find_columns(
         if is_behind and (field.kind, field.unit) == (fields[index - 1].kind, fields[index - 1].unit):
             continue  # `0.231 (0.156)`: the mean of the number before; `1.86 (70s)` is a time of its own
         values = _values(field, [row[index] for row in rows])
-        column = _per_many(index, fields, texts, values) or _column(index, field, before, values)
+        column = _per_many(index, fields, texts, values) or _for_many(index, fields, texts, values)
+        column = column or _column(index, field, before, values)
         if column is not None and np.isfinite(values).mean() > 0.8:
             has_mean = texts[index + 1] == "(" and index + 2 < len(texts) and texts[index + 2].startswith(")")
             found.append(column._replace(has_mean=has_mean or (_is_step_time(field.key) and has_wait)))
@@ -194,6 +199,21 @@ def _per_many(index: int, fields: tuple[Field, ...], texts: tuple[str, ...], val
     if per_many is None or index + 2 >= len(texts) or not re.match(rf"{_COUNTED}\b", texts[index + 2]):
         return None
     return TimeColumn(index, fields[index], ("interval",), _SECONDS[per_many["unit"]], values)
+
+
+def _counts_for(index: int, fields: tuple[Field, ...], texts: tuple[str, ...]) -> bool:
+    """Whether a number says for how many steps the time behind it is: `time for 50 iter: 12.3`."""
+    is_last = index + 1 >= len(fields)
+    return not is_last and bool(
+        _FOR_MANY.search(fields[index].key) and re.match(rf"{_COUNTED} ?[:=]", texts[index + 1])
+    )
+
+
+def _for_many(index: int, fields: tuple[Field, ...], texts: tuple[str, ...], values: Floats) -> TimeColumn | None:
+    """`time for 50 iter: 12.3`: the time of these steps together."""
+    if not index or not _counts_for(index - 1, fields, texts):
+        return None
+    return TimeColumn(index, fields[index], ("interval",), _stated_unit(fields[index], set()) or 1.0, values)
 
 
 def _values(field: Field, texts: list[str]) -> Floats:

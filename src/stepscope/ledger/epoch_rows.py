@@ -25,6 +25,8 @@ _MOST_OTHERS = 0.05
 _SHORTER = 1.5
 # A row's share that may be its evaluation's.
 _LEAST_PART, _MOST_PART = 0.005, 0.9
+# Of more than this, most is the epoch itself, whose line is its heading, if another line came between.
+_HEADED = 0.5
 
 
 def hold_every_row(run: Run, stops: Sequence[Stop]) -> bool:
@@ -69,7 +71,7 @@ def by_whole_rows(run: Run, stops: Sequence[Stop]) -> Run:
     beside = []
     by_timestamps = _between_timestamps(run, stops)
     for stop in stops:
-        found = by_timestamps.get(stop.line, _Parts(None, None))
+        found = since_trained(stop) or by_timestamps.get(stop.line, Parts(None, None))
         took_s = found.evaluation_s if stop.evaluation_took_s is None else stop.evaluation_took_s
         save_took_s = found.save_s if stop.save_took_s is None else stop.save_took_s
         evaluation_s = took_s if stop.evaluated and stop.evaluation_inside else 0.0
@@ -92,23 +94,38 @@ def by_whole_rows(run: Run, stops: Sequence[Stop]) -> Run:
     return dataclasses.replace(run, steps=dataclasses.replace(run.steps, kept_dur=dur)).with_stops(tuple(beside))
 
 
-class _Parts(NamedTuple):
+class Parts(NamedTuple):
     """Seconds of a stop's parts; None where they are unknown."""
 
     evaluation_s: float | None
     save_s: float | None
 
 
-def _between_timestamps(run: Run, stops: Sequence[Stop]) -> dict[int, _Parts]:
+def since_trained(stop: Stop) -> Parts | None:
+    """What an evaluation took whose result is on the row's own line, from when the log says that training is done.
+
+    A checkpoint between them ends it, by its own line.
+    """
+    if stop.begin_ns is None or stop.end_ns is None or not stop.evaluation_inside:
+        return None
+    until = stop.save_ns if stop.saved and stop.save_ns is not None and stop.save_ns >= stop.begin_ns else stop.end_ns
+    if until <= stop.begin_ns:
+        return None  # both came at once: held back
+    return Parts((until - stop.begin_ns) / NS, (stop.end_ns - until) / NS if stop.saved else None)
+
+
+def _between_timestamps(run: Run, stops: Sequence[Stop]) -> dict[int, Parts]:
     """What stops took by the timestamps of their own lines, by line.
 
     Each row is one step. Its own line comes first, then the evaluation's, the checkpoint's, and the next row's, each
-    after its work. Where two of them come at one moment, nothing tells that part from the steps.
+    after its work. Where two of them come at one moment, nothing tells that part from the steps. A heading comes before
+    its epoch: then another line, of what the training gave, stands before the evaluation's.
     """
     t_ns = run.steps.t_ns
     if float(median(run.steps.span)) > 1 or not len(t_ns):
         return {}  # of rows of several steps, some may come between the row's line and the evaluation
     evaluations: dict[int, float] = {}
+    headed: dict[int, float] = {}
     saves: dict[int, float] = {}
     row_s: dict[int, float] = {}
     for stop in stops:
@@ -118,11 +135,20 @@ def _between_timestamps(run: Run, stops: Sequence[Stop]) -> dict[int, _Parts]:
         row_s[stop.line] = float(run.steps.seconds[stop.row]) * max(1, int(run.steps.span[stop.row]))
         if stop.evaluated and stop.end_ns is not None:
             evaluations[stop.line] = (stop.end_ns - begin_ns) / NS
+            headed[stop.line] = (stop.end_ns - (begin_ns if stop.begin_ns is None else stop.begin_ns)) / NS
         before_ns = stop.end_ns if stop.evaluated else begin_ns
         if stop.saved and stop.save_ns is not None and before_ns is not None:
             saves[stop.line] = (stop.save_ns - before_ns) / NS
+    if _share(evaluations, row_s) > _HEADED:
+        evaluations = headed
     evaluations, saves = (_telling(found, row_s) for found in (evaluations, saves))
-    return {line: _Parts(evaluations.get(line), saves.get(line)) for line in row_s}
+    return {line: Parts(evaluations.get(line), saves.get(line)) for line in row_s}
+
+
+def _share(seconds: dict[int, float], row_s: dict[int, float]) -> float:
+    """What these are of their rows, mostly."""
+    shares = [seconds[line] / row_s[line] for line in seconds if row_s[line] > 0]
+    return float(median(np.array(shares))) if shares else 0.0
 
 
 def _telling(seconds: dict[int, float], row_s: dict[int, float]) -> dict[int, float]:

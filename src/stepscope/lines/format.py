@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 from stepscope.core.message import Message
 from stepscope.core.settings import Value
 from stepscope.core.units import parse_count
-from stepscope.lines.sieve import Sieve, literal_start
+from stepscope.lines.sieve import Needs, Sieve, literal_start
 
 LineKind = Literal[
     "step", "evaluation", "checkpoint", "gc", "data", "setting", "fact", "start", "resume", "remark", "chatter"
@@ -59,10 +59,11 @@ class Line(NamedTuple):
         with `samples_per_step` on the same line the batches of an epoch;
         `step`, `epoch`, `batch`, `loss` or a time figure of the next step line, which lacks it; or `reached`, the last
         step that is done, with a running clock; `began` and `ended`, the moments printed on the lines before an
-        evaluation's, which tell how long it took; or `bar_first`, the first of the
-        `bar_steps` steps of an epoch, and `bar_mean_ms`, the mean of the others: its figure without them is its
-        evaluation; or `bar_batch` of `bar_batches` and `bar_left`, how far an epoch has
-        come and how long it still takes, which is a row only where the log ends with it
+        evaluation's, which tell how long it took; or `trained`, the batches of an epoch, which are all done, so that an
+        evaluation on the next step's own line began when this line came; or `bar_first`, the first of the `bar_steps`
+        steps of an epoch, and `bar_mean_ms`, the mean of the others: its figure without them is its evaluation; or
+        `bar_batch` of `bar_batches` and `bar_left`, how far an epoch has come and how long it still takes, which is a
+        row only where the log ends with it
     remark
         none: understood, and kept, because it may explain why the steps around it were slow
     chatter
@@ -332,8 +333,8 @@ class Format:
     is_timed
         whether the log contains any time; a log of steps and losses is still worth recognising
     name, words, line_words
-        set by the catalogue: the name of the file, words of which every line contains one, and words of which every
-        match of each line's pattern contains one (None: unknown)
+        set by the catalogue: the name of the file, words of which every line contains one, and for each line's
+        pattern the sets of words of which every match contains one each (None: unknown)
     is_engine
         a library that other trainers run on: its lines also appear in their logs, and theirs are then the main series
     inferred
@@ -353,7 +354,7 @@ class Format:
     is_engine: bool = False
     name: str = ""
     words: tuple[str, ...] | None = None
-    line_words: tuple[tuple[str, ...], ...] | None = None
+    line_words: tuple[Needs, ...] | None = None
     inferred: Inferred | None = None
 
     @cached_property

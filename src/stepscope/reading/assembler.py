@@ -219,6 +219,9 @@ class RunAssembler(GrowingRun):
     def _add_fact(self, index: int, groups: Groups) -> None:
         kind, num_rows = self.format.lines[index].kind, len(self.so_far.rows)
         self.sample_bars.see(groups)
+        if groups.get("trained"):
+            self.trained = self.file.timestamps.moment
+            return
         if groups.get("bar_left"):
             self._under_way = (self.sample_bars.take(groups), self.num_lines, num_rows)
             return

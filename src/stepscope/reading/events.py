@@ -84,6 +84,13 @@ class EventStore:
             self._numbers[place] = self._before_bar + took  # the last state is the final one
         return is_bar or (rank is not None and rank != self._last_rank and self._last_rank is not None)
 
+    def is_same_again(self, kind: str, groups: Mapping[str, str | None], row: int, loss: float | None) -> bool:
+        """Whether result and time are those of the last event, to the digit: two loggers print it."""
+        took = took_ns(groups)
+        if self._last != (kind, row) or not took or loss is None:
+            return False
+        return (took, loss) == (self._numbers[len(self._numbers) - _NUMBERS + _DURATION], self._loss[-1])
+
     def add(
         self,
         kind: str,

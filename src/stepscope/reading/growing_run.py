@@ -55,6 +55,7 @@ class GrowingRun:
         self.sample_bars = SampleBars()
         self.nested = NestedBars()
         self.others = OtherLines()
+        self.trained: int | None = None  # when the line came that says that the training of an epoch is done
 
     def _add_step(self, groups: Groups, text: str, prefix: Prefix | None) -> None:
         own = groups.keys()
@@ -166,7 +167,8 @@ class GrowingRun:
         so_far = self.so_far
         segment = max(0, len(so_far.segments.starts) - 1)
         stamp = self.file.timestamps.last
-        place = RowPlace(len(so_far.rows) - 1, so_far.last_step, self.num_lines, segment, stamp)
+        trained, self.trained = self.trained, None
+        place = RowPlace(len(so_far.rows) - 1, so_far.last_step, self.num_lines, segment, stamp, trained)
         add_own_events(so_far.events, events, place, text)
 
     def _begin_segment(self, row: Row, verdict: Literal["new process", "new clock"]) -> None:
@@ -233,7 +235,7 @@ class GrowingRun:
             last, row = None, 0
         if kind == "evaluation" and self.nested.take_result(so_far.events, took_ns(groups), loss, len(so_far.rows)):
             return
-        if so_far.events.continue_last(kind, groups, row, loss):
+        if so_far.events.continue_last(kind, groups, row, loss) or so_far.events.is_same_again(kind, groups, row, loss):
             return
         if rank in so_far.writers.ranks or so_far.events.is_repeated(kind, row, groups, rank=rank, bar=bar):
             return

@@ -105,6 +105,7 @@ def make_run(
         by_figures=by_figures,
         by_arrival=by_arrival,
         runtimes=others.runtimes(rows),
+        folds=others.folds.folds(int(steps.line[-1]) if len(steps) else None),
         ranks=_ranks(so_far, fmt, steps),
         unread=others.unread.families(),
         passed=others.passed.families(),

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from stepscope.catalogue import detect
 from stepscope.lines.format import Format
 from stepscope.lines.match import LOOKED_THROUGH, claim, prefix_shape
-from stepscope.reading.account import Account, assemble, give_account, shares
+from stepscope.reading.account import Account, assemble, best_of, give_account, shares
 from stepscope.reading.assembler import RunAssembler
 from stepscope.reading.tally import Claimed, Tally
 from stepscope.run.model import Candidate
@@ -133,7 +133,7 @@ class Recognition:
             accounts.append(self.account(header))
         if not accounts:
             return None
-        best = max(accounts, key=lambda account: account.value)
+        best = best_of(accounts)
         return Verdict(best.format, best.num_rows, shares(accounts))
 
     # -- who takes part -----------------------------------------------------------------------------------

@@ -8,7 +8,9 @@ from stepscope.analysis.report import Report
 from stepscope.analysis.waits import data_message
 from stepscope.i18n import Language
 
-_SAID_ELSEWHERE = frozenset({"trend-one", "trend-one-time", "trend-scatter", "data-share", "data-minor"})
+_SAID_ELSEWHERE = frozenset(
+    {"trend-one", "trend-one-time", "trend-scatter", "data-share", "data-share-step", "data-minor"}
+)
 _CHANGES = frozenset(
     f"trend-{name}" for name in ("steady", "steady-but", "between", "along", "along-times", "since", "since-times")
 )
