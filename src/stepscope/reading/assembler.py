@@ -221,6 +221,7 @@ class RunAssembler(GrowingRun):
         self.sample_bars.see(groups)
         if groups.get("trained"):
             self.trained = self.file.timestamps.moment
+            self.step_lines.expect(groups)  # what the epoch's steps took, too
             return
         if groups.get("bar_left"):
             self._under_way = (self.sample_bars.take(groups), self.num_lines, num_rows)
