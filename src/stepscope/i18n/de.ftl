@@ -58,6 +58,7 @@ run-before-same = Im Training davor dauerte eine etwa genauso lang: { $duration 
 run-regimes = Das Tempo hat sich geändert: { $levels }.
 run-level = { $duration } ab Iteration { $step }
 run-evaluations-inside = Die Evaluierungen sind darin enthalten: Eine Zeile umfasst die Iterationen vor ihr samt Evaluierung und nennt keine Zeit für sie allein.
+run-sampled-by-total = Das Log enthält nur jede { $count }. Iteration, und diese dauern länger; die Zeiten der übrigen folgen aus der ausgegebenen Gesamtzeit.
 run-sampled = Das Log enthält nur jede { $count }. Iteration; die Zeiten der übrigen sind aus den ausgegebenen geschätzt.
 run-settings = Einstellungen: { $settings }.
 setting-from = { $settings } ({ $origin })

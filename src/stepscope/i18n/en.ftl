@@ -60,6 +60,7 @@ run-before-same = The training before it took about as long, { $duration } per i
 run-regimes = The speed changed: { $levels }.
 run-level = { $duration } from iteration { $step }
 run-evaluations-inside = That includes the evaluations: a line covers the iterations before it and its evaluation, and does not time them apart.
+run-sampled-by-total = The log prints one iteration in { $count }, and those take longer; the rest follow from the total it prints.
 run-sampled = The log prints one iteration in { $count }; the rest are estimated from the printed ones.
 run-settings = Settings: { $settings }.
 setting-from = { $settings } ({ $origin })

@@ -189,7 +189,7 @@ def _sort(work: Attribution) -> Ledger:
         wall_high_s=wall_ns / NS + math.hypot(doubt_s, more_s),
         phases=totals,
         slow=describe_slow(run, work.baseline, books, work.timed),
-        step=_normal_step(work),
+        step=_normal_step(work, unprinted.mean_s),
         evaluation_price=work.pricing.evaluation_price(),
         checkpoint_price=work.pricing.checkpoint_price(),
         split=work.pricing.split,
@@ -366,7 +366,15 @@ def _add_rest_between_dated_lines(work: Attribution) -> bool:
     return False
 
 
-def _normal_step(work: Attribution) -> NormalStep:
+def _normal_step(work: Attribution, unprinted_s: float | None) -> NormalStep:
+    """The normal step: of the printed ones, unless those are the exception."""
+    found = _printed_step(work)
+    if unprinted_s is None or unprinted_s >= found.low_s:
+        return found
+    return found._replace(typical_s=unprinted_s, low_s=unprinted_s, is_by_total=True)
+
+
+def _printed_step(work: Attribution) -> NormalStep:
     seconds = work.step_s[work.baseline.normal]
     if not len(seconds):
         level = float(work.baseline.level[-1])

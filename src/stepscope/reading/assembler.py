@@ -188,7 +188,9 @@ class RunAssembler(GrowingRun):
         """A line that the format does not know: it may speak of an end, or say why the next step is slow."""
         file, text = self.file, text[:LOOKED_THROUGH]
         if not file.is_other_rank:
-            self.others.hear(text, self.num_lines)
+            # `320.4 seconds used for training`: a number in front may be no timestamp.
+            is_number = head.strip().replace(".", "", 1).isdigit()
+            self.others.hear(head + text if is_number else text, self.num_lines)
         file.notices.moment = file.timestamps.moment
         if file.notices.take(text, line=self.num_lines, head=head, indent=indent):
             if file.notices.is_fatal:
@@ -221,6 +223,7 @@ class RunAssembler(GrowingRun):
         self.sample_bars.see(groups)
         if groups.get("trained"):
             self.trained = self.file.timestamps.moment
+            self.step_lines.expect(groups)  # what the epoch's steps took, too
             return
         if groups.get("bar_left"):
             self._under_way = (self.sample_bars.take(groups), self.num_lines, num_rows)
