@@ -1384,6 +1384,7 @@ error-too-large-inside = entpackt ist diese Datei größer als { $size }
 
 section-reading = Wurde dieses Log richtig gelesen?
 reading-doubt = Diese Lesart ist zweifelhaft ({ $confidence } sicher): Prüfe sie, bevor du dich auf eine der Zahlen unten verlässt.
+reading-doubt-below = Der größte Posten unten ist vielleicht eine falsch gelesene Zeit.
 reading-item = { $text } [{ $code }]
 reading-settle = So klärst du es: stepscope formats try { $path } zeigt, wie jedes Format dieses Log liest; --format-file DATEI liest es mit einem anderen, --set schlüssel=wert gibt an, was es nicht sagt.
 reading-agrees = Lesart: { $text }
@@ -1430,6 +1431,7 @@ audit-total-none = Es gibt keine Summe zum Vergleichen.
 audit-total-negative = Die Summe von { $duration } widerspricht ihren Teilen.
 audit-total-explained = { $share } der Zeit sind verbucht.
 audit-total-unexplained = Nichts im Log erklärt { $share } der Zeit ({ $duration }).
+audit-total-gap = In { $share } der Zeit ({ $duration }) lief nichts, es sei denn, Zeitstempel wurden falsch gelesen.
 audit-counter-short = Zu wenige Iterationen, um zu sehen, ob sie gleichmäßig zählen.
 audit-counter-regular = Die Iterationen zählen gleichmäßig.
 audit-clock-none = Das Log hat keine Zeitstempel, die zurückspringen könnten.

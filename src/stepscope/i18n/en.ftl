@@ -1392,6 +1392,7 @@ error-too-large-inside = this file unpacks to more than { $size }
 
 section-reading = Was this log read correctly?
 reading-doubt = This reading is in doubt ({ $confidence } sure): check it before you rely on a figure below.
+reading-doubt-below = The largest cost below may be a misread time.
 reading-item = { $text } [{ $code }]
 reading-settle = To find out: stepscope formats try { $path } shows how each format reads this log; --format-file FILE reads it with another one, --set key=value states what it does not say.
 reading-agrees = Reading: { $text }
@@ -1438,6 +1439,7 @@ audit-total-none = There is no total to compare.
 audit-total-negative = The total of { $duration } contradicts its parts.
 audit-total-explained = { $share } of the time is accounted for.
 audit-total-unexplained = Nothing in the log explains { $share } of the time ({ $duration }).
+audit-total-gap = For { $share } of the time ({ $duration }) nothing ran, unless timestamps were misread.
 audit-counter-short = Too few iterations to see whether they count evenly.
 audit-counter-regular = The iterations count evenly.
 audit-clock-none = The log has no timestamps that could go back.

@@ -1390,6 +1390,7 @@ error-too-large-inside = este archivo descomprimido ocupa más de { $size }
 
 section-reading = ¿Se ha leído bien este log?
 reading-doubt = Esta lectura es dudosa ({ $confidence } de confianza): compruébala antes de fiarte de las cifras siguientes.
+reading-doubt-below = El mayor coste, abajo, puede ser un tiempo mal leído.
 reading-item = { $text } [{ $code }]
 reading-settle = Para aclararlo: stepscope formats try { $path } muestra cómo lee este log cada formato; --format-file ARCHIVO lo lee con otro y --set clave=valor indica lo que el log no dice.
 reading-agrees = Lectura: { $text }
@@ -1436,6 +1437,7 @@ audit-total-none = No hay ningún total con el que comparar.
 audit-total-negative = El total de { $duration } contradice sus partes.
 audit-total-explained = El { $share } del tiempo está contabilizado.
 audit-total-unexplained = Nada en el log explica el { $share } del tiempo ({ $duration }).
+audit-total-gap = Durante el { $share } del tiempo ({ $duration }) no se ejecutó nada, salvo que se hayan leído mal las marcas de tiempo.
 audit-counter-short = Hay muy pocas iteraciones para saber si su numeración es regular.
 audit-counter-regular = La numeración de las iteraciones es regular.
 audit-clock-none = El log no tiene marcas de tiempo que puedan retroceder.

@@ -405,9 +405,9 @@ error-folder-without-log = ce dossier ne contient aucun log d’entraînement, s
     [one] { $names }
    *[other] { $count } autres fichiers : { $names }
   }
-    .hint = indiquez le log lui-même, ou enregistrez un run : stepscope run -- python train.py
+    .hint = indiquez le log lui-même, ou enregistrez une exécution : stepscope run -- python train.py
 error-folder-empty = ce dossier ne contient aucun fichier lisible
-    .hint = indiquez le log lui-même, ou enregistrez un run : stepscope run -- python train.py
+    .hint = indiquez le log lui-même, ou enregistrez une exécution : stepscope run -- python train.py
 error-empty = le fichier est vide
     .hint = la sortie du programme est-elle mise en tampon ? Lancez python avec -u et réessayez quand il aura affiché quelque chose
 error-binary = ce n’est pas un fichier texte
@@ -1385,6 +1385,7 @@ error-too-large-inside = ce fichier décompressé dépasse { $size }
 
 section-reading = Ce log a-t-il été bien lu ?
 reading-doubt = Cette lecture est douteuse (confiance { $confidence }) : vérifiez-la avant de vous fier aux chiffres ci-dessous.
+reading-doubt-below = Le poste le plus coûteux, ci-dessous, est peut-être un temps mal lu.
 reading-item = { $text } [{ $code }]
 reading-settle = Pour le savoir : stepscope formats try { $path } montre comment chaque format lit ce log ; --format-file FICHIER le lit avec un autre, --set clé=valeur indique ce qu’il ne dit pas.
 reading-agrees = Lecture : { $text }
@@ -1431,6 +1432,7 @@ audit-total-none = Il n’y a pas de total à comparer.
 audit-total-negative = Le total de { $duration } contredit la somme de ses parties.
 audit-total-explained = { $share } du temps est comptabilisé.
 audit-total-unexplained = Rien dans le log n’explique { $share } du temps ({ $duration }).
+audit-total-gap = Pendant { $share } du temps ({ $duration }), rien n’a tourné, à moins que des horodatages n’aient été mal lus.
 audit-counter-short = Trop peu d’itérations pour voir si leurs numéros se suivent régulièrement.
 audit-counter-regular = Les numéros d’itération se suivent régulièrement.
 audit-clock-none = Le log n’a pas d’horodatage qui puisse reculer.

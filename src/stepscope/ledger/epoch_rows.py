@@ -85,8 +85,10 @@ def _are_few_epochs(run: Run, stops: Sequence[Stop]) -> bool:
 
 
 def _is_on_line(run: Run, stop: Stop) -> bool:
-    """Whether the result of an evaluation stands on the line of the row that holds it."""
-    return stop.row is not None and stop.evaluation_inside and stop.line == int(run.steps.line[stop.row])
+    """Whether the result of an evaluation stands on the line of the row that holds it, or next to it in its epoch."""
+    if stop.row is None or not stop.evaluation_inside:
+        return False
+    return run.format.counts_epochs or stop.line == int(run.steps.line[stop.row])
 
 
 def by_whole_rows(run: Run, stops: Sequence[Stop]) -> Run:

@@ -177,7 +177,7 @@ class Layout(NamedTuple):
     counts_lines
         the step lines have no number: each is one step more than the one before it
     lines_end_epochs
-        each step line closes an epoch and its figure is the mean of all batches of it, the first line's too
+        each step line closes an epoch and its figure is that of all of it, the first line's too
     """
 
     first_step: int = 0

@@ -285,7 +285,9 @@ class StepLineReader:
         if epoch != self._clock_epoch:
             last = self._rows.last_figure if len(self._rows) else NO_TIME
             last = 0 if last == NO_TIME else last
-            if self._clock_epoch is None or figure < self._clock_end - self._clock_base:  # else it ran on
+            # It ran on where a new epoch begins later than the one before ended; a full bar may just be a slow one.
+            is_full = groups.get("batch") is not None and groups.get("batch") == groups.get("batches")
+            if self._clock_epoch is None or is_full or figure < self._clock_end - self._clock_base:
                 self._clock_base = max(last, self._clock_end)
             self._clock_epoch = epoch
         # The last state of a full bar repeats its step, so it is no row, but it shows whether to round up.
