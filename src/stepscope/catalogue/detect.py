@@ -83,7 +83,7 @@ def suspects(text: str) -> Iterator[Format]:
     for name in _unordered():
         yield load(name)
     for name, words in ORDER:
-        if any(word in text for word in words):
+        if any(map(text.__contains__, words)):
             telling = TELLING_LINES.get(name)
             if telling is None or any(are_met(LINE_WORDS[name][line], text) for line in telling):
                 yield load(name)
