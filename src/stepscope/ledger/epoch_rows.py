@@ -102,7 +102,7 @@ def by_whole_rows(run: Run, stops: Sequence[Stop]) -> Run:
         save_took_s = found.save_s if stop.save_took_s is None else stop.save_took_s
         evaluation_s = took_s if stop.evaluated and stop.evaluation_inside else 0.0
         save_s = save_took_s if stop.saved and stop.save_inside else 0.0
-        if stop.row is not None:
+        if stop.row is not None and (evaluation_s or save_s):
             printed[stop.row] = printed.get(stop.row, 0.0) + (evaluation_s or 0.0) + (save_s or 0.0)
         known = stop._replace(
             evaluated=stop.evaluated and evaluation_s is not None,
