@@ -6,7 +6,6 @@ import functools
 
 import numpy as np
 
-from stepscope.columns.statistics import median
 from stepscope.ledger.arrival_split import ArrivalSplit, following_rows, save_lines, split_row
 from stepscope.ledger.bookkeeping import Attribution
 from stepscope.ledger.phases import Basis, Part, Phase

@@ -18,6 +18,8 @@ from stepscope.run.model import NO_TIME, Ints, Run
 from stepscope.run.span_rows import OUTSIDE, WAITS, overlaps, row_starts
 from stepscope.source.span_file import Lane, main_lanes
 
+# On a busy machine a line arrives this much later than it was printed.
+LATE_NS = 20_000_000
 # Fewer recorded steps than this are not worth leaving the log for.
 _LEAST_STEPS = 2
 # A loop that makes so many steps of an optimizer, at most, for each step that it prints, by this many printed ones.
@@ -96,10 +98,14 @@ def as_printed(main: MainLane, log: Run | None) -> MainLane:
     return _aligned(_joined(main, log), log) if main.is_counted else main
 
 
-def _places(main: MainLane, log: Run) -> tuple[Ints, Ints]:
-    """The numbers that the log prints of steps, and the recorded step that each line comes right after."""
+def _places(main: MainLane, log: Run, late_ns: int = 0) -> tuple[Ints, Ints]:
+    """The numbers that the log prints of steps, and the recorded step that each line comes right after.
+
+    late_ns
+        How long before they came the lines were printed.
+    """
     is_timed = log.steps.t_ns != NO_TIME
-    place = np.searchsorted(main.end, log.steps.t_ns[is_timed], side="right") - 1
+    place = np.searchsorted(main.end, log.steps.t_ns[is_timed] - late_ns, side="right") - 1
     return log.steps.step[is_timed][place >= 0], place[place >= 0]
 
 
@@ -188,9 +194,13 @@ def _aligned(main: MainLane, log: Run | None) -> MainLane:
         return main
     every = _counted_on(printed, place)
     offsets = printed - every * main.number[place]
-    values, counts = np.unique(offsets, return_counts=True)
-    best = int(values[np.argmax(counts)])
-    is_sure = counts.max() > 0.5 * len(offsets) and every * int(main.number[0]) + best >= 0
+    # A line that came late may seem to follow the step after its own.
+    numbers, earlier = _places(main, log, LATE_NS)
+    others = numbers - every * main.number[earlier]
+    by_time = {own: int((offsets == own).sum()) for own in {*offsets.tolist(), *others.tolist()}}
+    votes = {own: max(num, int((others == own).sum())) for own, num in by_time.items()}
+    best = max(votes, key=lambda own: (votes[own], by_time[own]))
+    is_sure = votes[best] > 0.5 * len(offsets) and every * int(main.number[0]) + best >= 0
     return main._replace(number=every * main.number + best, span=every * main.span) if is_sure else main
 
 
