@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stepscope.columns.statistics import median, quantile
+from stepscope.columns.statistics import median
 from stepscope.reading.arrival_rows import came_one_by_one
 from stepscope.run.model import NO_TIME, Ints, Run
 from stepscope.run.span_rows import OUTSIDE, WAITS, overlaps, row_starts
@@ -25,7 +25,7 @@ _LEAST_STEPS = 2
 # A loop that makes so many steps of an optimizer, at most, for each step that it prints, by this many printed ones.
 _MOST_JOINED, _LEAST_PRINTED, _MOSTLY = 8, 4, 0.8
 # A step that collects what several learn from is this many times longer than those, and so much of the time.
-_COLLECTS, _OTHERS, _LEAST_SHARE, _NEARLY = 3.0, 0.25, 0.2, 0.9
+_COLLECTS, _LEAST_SHARE, _NEARLY = 3.0, 0.2, 0.9
 
 
 class MainLane(NamedTuple):
@@ -149,10 +149,20 @@ def _collecting(main: MainLane) -> npt.NDArray[np.bool_] | None:
     own = np.maximum(np.maximum(follows, main.end) - starts - overlaps(stops, starts, np.maximum(follows, main.end)), 0)
     if len(own) < 2 * _LEAST_PRINTED:
         return None
-    long = own > _COLLECTS * quantile(own.astype(np.float64), _OTHERS)
-    if int(long.sum()) < _LEAST_PRINTED or own[long].sum() < _LEAST_SHARE * own.sum():
+    long = own > _between_two_kinds(own)
+    if int(long.sum()) < _LEAST_PRINTED or long.all() or own[long].sum() < _LEAST_SHARE * own.sum():
         return None
-    return np.asarray(long, dtype=np.bool_)
+    return long if own[long].min() >= _COLLECTS * float(median(own[~long])) else None
+
+
+def _between_two_kinds(lengths: Ints) -> int:
+    """The longest of the shorter ones, where the time is shared between lengths of two kinds as far apart as can be."""
+    ordered = np.maximum(np.sort(lengths), 1).astype(np.float64)
+    weights = np.cumsum(ordered) / ordered.sum()
+    sums = np.cumsum(ordered * np.log(ordered)) / ordered.sum()
+    below, above = weights[:-1], np.maximum(1 - weights[:-1], 1e-12)
+    apart = below * above * ((sums[-1] - sums[:-1]) / above - sums[:-1] / below) ** 2
+    return int(ordered[int(np.argmax(apart))])
 
 
 def _by_collecting(collects: npt.NDArray[np.bool_], place: Ints) -> Ints | None:
