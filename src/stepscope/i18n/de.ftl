@@ -1526,6 +1526,7 @@ summary-lost = { $count ->
   }
 summary-lost-all = Das Log zeigt keinen Checkpoint: Gibt es keinen, ist alles verloren ({ $wall })
 summary-for-times = Für Zeitangaben starte es so: stepscope run -- python train.py
+summary-for-trace = Um die Iterationen von innen zu messen, starte es so: stepscope run --trace -- python train.py
 summary-teach = Was diese Zeilen bedeuten, zeigt und lernt stepscope formats try LOG --suggest
 summary-nothing-lost = Keine Trainingszeit verloren: Es war noch keine Iteration fertig
 summary-left = Noch { $left }{ $range }

@@ -1534,6 +1534,7 @@ summary-lost = { $count ->
   }
 summary-lost-all = The log shows no checkpoint: without one, all { $wall } are lost
 summary-for-times = To get times, start it with: stepscope run -- python train.py
+summary-for-trace = To have its iterations measured from inside, start it with: stepscope run --trace -- python train.py
 summary-teach = To see or teach what these lines mean: stepscope formats try LOG --suggest
 summary-nothing-lost = No training time is lost: no iteration was done
 summary-left = { $left } left{ $range }

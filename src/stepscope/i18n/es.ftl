@@ -1532,6 +1532,7 @@ summary-lost = { $count ->
   }
 summary-lost-all = El log no muestra ningún checkpoint: si no lo hay, se ha perdido todo ({ $wall })
 summary-for-times = Para tener tiempos, lánzalo así: stepscope run -- python train.py
+summary-for-trace = Para medir las iteraciones desde dentro, lánzalo así: stepscope run --trace -- python train.py
 summary-teach = Para saber qué significan estas líneas: stepscope formats try LOG --suggest
 summary-nothing-lost = No se ha perdido tiempo de entrenamiento: no se hizo ninguna iteración
 summary-left = Tiempo restante: { $left }{ $range }

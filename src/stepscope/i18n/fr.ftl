@@ -1527,6 +1527,7 @@ summary-lost = { $count ->
   }
 summary-lost-all = Le log ne montre aucun checkpoint : s’il n’y en a pas, tout est perdu ({ $wall })
 summary-for-times = Pour avoir des temps, lancez : stepscope run -- python train.py
+summary-for-trace = Pour mesurer les itérations de l’intérieur, lancez : stepscope run --trace -- python train.py
 summary-teach = Pour connaître le sens de ces lignes : stepscope formats try LOG --suggest
 summary-nothing-lost = Aucun temps d’entraînement perdu : aucune itération n’a été faite
 summary-left = Temps restant : { $left }{ $range }

@@ -115,7 +115,11 @@ def by_whole_rows(run: Run, stops: Sequence[Stop]) -> Run:
         if known.evaluated or known.saved:
             beside.append(known)
     dur = run.steps.dur_ns.copy()
-    for row, seconds in printed.items():
+    first_rows = set(run.steps.first_rows.tolist()) if run.clock.is_wall else set()
+    others = [seconds for row, seconds in printed.items() if row not in first_rows]
+    for row, own_s in printed.items():
+        # No line came before a first row: it is as long as the others are, and so is its stop.
+        seconds = float(median(np.array(others))) if row in first_rows and others else own_s
         dur[row] -= min(int(dur[row]), seconds_to_ns(seconds) // max(1, int(run.steps.span[row])))
     return dataclasses.replace(run, steps=dataclasses.replace(run.steps, kept_dur=dur)).with_stops(tuple(beside))
 

@@ -190,6 +190,8 @@ def _folder(folder: Path) -> list[Source]:
 
 def without_log(folder: Path) -> InputError:
     """That there is no log in a folder, and what there is."""
+    from stepscope.source.walk import files_below
+
     names = [str(path.relative_to(folder)) for path, *_ in islice(files_below(folder), _MAX_FOLDER_FILES)]
     if not names:
         return InputError("folder-empty", place=str(folder))
