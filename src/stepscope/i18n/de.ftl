@@ -58,6 +58,7 @@ run-before-same = Im Training davor dauerte eine etwa genauso lang: { $duration 
 run-regimes = Das Tempo hat sich geändert: { $levels }.
 run-level = { $duration } ab Iteration { $step }
 run-evaluations-inside = Die Evaluierungen sind darin enthalten: Eine Zeile umfasst die Iterationen vor ihr samt Evaluierung und nennt keine Zeit für sie allein.
+run-sampled-by-total = Das Log enthält nur jede { $count }. Iteration, und diese dauern länger; die Zeiten der übrigen folgen aus der ausgegebenen Gesamtzeit.
 run-sampled = Das Log enthält nur jede { $count }. Iteration; die Zeiten der übrigen sind aus den ausgegebenen geschätzt.
 run-settings = Einstellungen: { $settings }.
 setting-from = { $settings } ({ $origin })
@@ -1525,6 +1526,7 @@ summary-lost = { $count ->
   }
 summary-lost-all = Das Log zeigt keinen Checkpoint: Gibt es keinen, ist alles verloren ({ $wall })
 summary-for-times = Für Zeitangaben starte es so: stepscope run -- python train.py
+summary-for-trace = Um die Iterationen von innen zu messen, starte es so: stepscope run --trace -- python train.py
 summary-teach = Was diese Zeilen bedeuten, zeigt und lernt stepscope formats try LOG --suggest
 summary-nothing-lost = Keine Trainingszeit verloren: Es war noch keine Iteration fertig
 summary-left = Noch { $left }{ $range }

@@ -60,6 +60,7 @@ run-before-same = The training before it took about as long, { $duration } per i
 run-regimes = The speed changed: { $levels }.
 run-level = { $duration } from iteration { $step }
 run-evaluations-inside = That includes the evaluations: a line covers the iterations before it and its evaluation, and does not time them apart.
+run-sampled-by-total = The log prints one iteration in { $count }, and those take longer; the rest follow from the total it prints.
 run-sampled = The log prints one iteration in { $count }; the rest are estimated from the printed ones.
 run-settings = Settings: { $settings }.
 setting-from = { $settings } ({ $origin })
@@ -1533,6 +1534,7 @@ summary-lost = { $count ->
   }
 summary-lost-all = The log shows no checkpoint: without one, all { $wall } are lost
 summary-for-times = To get times, start it with: stepscope run -- python train.py
+summary-for-trace = To have its iterations measured from inside, start it with: stepscope run --trace -- python train.py
 summary-teach = To see or teach what these lines mean: stepscope formats try LOG --suggest
 summary-nothing-lost = No training time is lost: no iteration was done
 summary-left = { $left } left{ $range }

@@ -58,6 +58,7 @@ run-before-same = En el entrenamiento anterior tardaba casi lo mismo: { $duratio
 run-regimes = La velocidad cambió: { $levels }.
 run-level = { $duration } desde la iteración { $step }
 run-evaluations-inside = Incluye las evaluaciones: cada línea abarca las iteraciones anteriores y su evaluación, y no da el tiempo de cada parte.
+run-sampled-by-total = El log muestra una de cada { $count } iteraciones, y esas tardan más; el tiempo de las demás se deduce del total que imprime.
 run-sampled = El log muestra una de cada { $count } iteraciones; el tiempo de las demás se estima a partir de las impresas.
 run-settings = Ajustes: { $settings }.
 setting-from = { $settings } ({ $origin })
@@ -1531,6 +1532,7 @@ summary-lost = { $count ->
   }
 summary-lost-all = El log no muestra ningún checkpoint: si no lo hay, se ha perdido todo ({ $wall })
 summary-for-times = Para tener tiempos, lánzalo así: stepscope run -- python train.py
+summary-for-trace = Para medir las iteraciones desde dentro, lánzalo así: stepscope run --trace -- python train.py
 summary-teach = Para saber qué significan estas líneas: stepscope formats try LOG --suggest
 summary-nothing-lost = No se ha perdido tiempo de entrenamiento: no se hizo ninguna iteración
 summary-left = Tiempo restante: { $left }{ $range }

@@ -58,6 +58,7 @@ run-before-same = Dans l’entraînement précédent, elle durait à peu près a
 run-regimes = La vitesse a changé : { $levels }.
 run-level = { $duration } à partir de l’itération { $step }
 run-evaluations-inside = Les évaluations y sont comprises : une ligne couvre les itérations qui la précèdent et leur évaluation, sans en séparer les durées.
+run-sampled-by-total = Le log affiche une itération sur { $count }, et celles-là durent plus longtemps ; la durée des autres se déduit du total qu’il affiche.
 run-sampled = Le log affiche une itération sur { $count } ; la durée des autres est estimée d’après les itérations affichées.
 run-settings = Réglages : { $settings }.
 setting-from = { $settings } ({ $origin })
@@ -1526,6 +1527,7 @@ summary-lost = { $count ->
   }
 summary-lost-all = Le log ne montre aucun checkpoint : s’il n’y en a pas, tout est perdu ({ $wall })
 summary-for-times = Pour avoir des temps, lancez : stepscope run -- python train.py
+summary-for-trace = Pour mesurer les itérations de l’intérieur, lancez : stepscope run --trace -- python train.py
 summary-teach = Pour connaître le sens de ces lignes : stepscope formats try LOG --suggest
 summary-nothing-lost = Aucun temps d’entraînement perdu : aucune itération n’a été faite
 summary-left = Temps restant : { $left }{ $range }
