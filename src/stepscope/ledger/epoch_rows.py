@@ -97,8 +97,10 @@ def by_whole_rows(run: Run, stops: Sequence[Stop]) -> Run:
     beside = []
     by_timestamps = _between_timestamps(run, stops)
     for stop in stops:
-        own = since_trained(stop) if stop.row is not None and stop.line == int(run.steps.line[stop.row]) else None
-        found = own or by_timestamps.get(stop.line, Parts(None, None))
+        found, own = by_timestamps.get(stop.line, Parts(None, None)), since_trained(stop)
+        if own is not None:
+            # A checkpoint after the result has a line of its own, which says when it was over.
+            found = Parts(own.evaluation_s, found.save_s if own.save_s is None else own.save_s)
         took_s = found.evaluation_s if stop.evaluation_took_s is None else stop.evaluation_took_s
         save_took_s = found.save_s if stop.save_took_s is None else stop.save_took_s
         evaluation_s = took_s if stop.evaluated and stop.evaluation_inside else 0.0
