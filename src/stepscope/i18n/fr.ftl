@@ -1003,6 +1003,7 @@ infer-because-clock = Cela concorde avec l’horloge de la même ligne.
 infer-because-rate = Cela concorde avec le débit de la même ligne.
 infer-because-left = Cela concorde avec le temps restant que la ligne affiche.
 infer-because-total = La somme correspond à la durée totale indiquée à la fin du log.
+infer-because-growth = La valeur augmente d’autant à chaque itération, comme une horloge.
 infer-because-spacing = Les lignes qui couvrent plus ou moins d’itérations que les autres le confirment.
 infer-because-meter = Sa moyenne suit entre parenthèses, comme avec un compteur mis à jour à chaque itération.
 infer-because-amounts = Avec une unité plus courte, les autres compteurs de la ligne croîtraient plus vite que ne le permet aucune machine.
