@@ -114,6 +114,17 @@ def test_a_notebooks_cell_after_the_run_has_one_time():
     assert report.ledger.step.typical_s == pytest.approx(4.0, rel=0.02)
 
 
+def test_the_words_before_the_first_step_say_how_far_the_epochs_go():
+    """DeepSpeed-Chat: the epoch's heading has both counts; its steps have a number, and below it their time."""
+    lines = ["***** Running training *****", "Beginning of Epoch 1/2, Total Micro Batches 400"]
+    for n in range(100):
+        lines.append(f"Epoch: 0, Step: {n}, Rank: 0, loss = {2.3 - n / 200:.12f}")
+        lines.append(f"Model Parameters: 1.316 B, Latency: {1.3 + n % 3 / 50:.2f}s, TFLOPs: 28.1, Batch Size: 64")
+    report = explain(run_of(lines))
+    assert report.run.settings.count("max_steps") == 799
+    assert report.forecast.remaining_s == pytest.approx(700 * 1.32, rel=0.03)
+
+
 def keras_3(num_epochs, *, steps=200, mean_s=0.15, took_s=9):
     """Keras 3 into a file: bars that are drawn again, and the figure of an epoch, validation inside."""
     for epoch in range(1, num_epochs + 1):
