@@ -22,7 +22,7 @@ def test_going_back_shows_what_is_there_until_it_is_written_over():
 
 def test_a_line_with_other_digits_may_be_another_kind_of_line():
     lines = (Line("chatter", r"left [1-9]s"), Line("fact", r"left 0s"))
-    fmt = Format(title="x", url="x", lines=lines, clock=Clock(covers="stamp", includes=(), note="x"))
+    fmt = Format(title="x", url="x", lines=lines, samples=(), clock=Clock(covers="stamp", includes=(), note="x"))
     assert _digits_may_matter(fmt, "left 5s", None)
     assert not _digits_may_matter(fmt, "gone 5s", None)
 
