@@ -380,7 +380,7 @@ def test_a_bar_like_the_evaluations_after_the_last_epoch_is_a_test():
         lines += [bar(n, 90, 1.0, post=f", train_loss={2 / epoch:.2f}") for n in range(1, 91)]
         lines += [bar(n, 30, 0.5) for n in range(1, 31)]
         lines.append(f"epoch: {epoch}, lr: 1.00e+00 - train loss: 1.90 - valid loss: 1.80")
-        lines.append(f"Saved an end-of-epoch checkpoint in results/save/CKPT-{epoch}")
+        lines.append(f"Saved an end-of-epoch checkpoint in results/CRDNN/1986/save/CKPT+2026-01-0{epoch}+10-00-00")
     lines += [bar(n, 40, 1.5) for n in range(1, 41)]
     lines.append("test loss: 1.02, test WER: 22.18")
     report = explain(read_as(lines))

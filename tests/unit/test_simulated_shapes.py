@@ -90,6 +90,41 @@ def test_an_epoch_a_line_in_words_is_read_and_believed(row, saved):
     assert report.reading.confidence > 0.5
 
 
+def test_tabs_that_syslog_wrote_out_are_tabs():
+    """SageMaker's logs of XGBoost, as CloudWatch exports them."""
+    lines = ["2026-04-11T18:20:31.000+00:00 [2026-04-11:18:20:31:INFO] Single node training."]
+    lines += [
+        f"2026-04-11T18:{21 + n // 20:02d}:{n % 20 * 3:02d}.250+00:00 [{n}]#011train-rmse:{9 - n / 50:.5f}"
+        f"#011validation-rmse:{9.4 - n / 50:.5f}"
+        for n in range(200)
+    ]
+    report = explain(run_of(lines))
+    assert report.run.format.name == "xgboost"
+    assert report.ledger.step.typical_s == pytest.approx(3.0)
+
+
+def test_a_notebooks_cell_after_the_run_has_one_time():
+    """Unsloth: the head of the table says how long, its rows only what was lost."""
+    head = r"   \\   /|    Num examples = 51,760 | Num Epochs = 1 | Total steps = 80"
+    rows = [f"{n}\t{1.7 - n / 100:.6f}" for n in range(1, 81)]
+    end = ["320.4000 seconds used for training.", "5.34 minutes used for training."]
+    report = explain(run_of([head, " [80/80 05:20, Epoch 0/1]", "Step\tTraining Loss", *rows, *end]))
+    assert report.run.steps.step[-1] == 80
+    assert report.ledger.wall_s == pytest.approx(320, rel=0.01)
+    assert report.ledger.step.typical_s == pytest.approx(4.0, rel=0.02)
+
+
+def test_the_words_before_the_first_step_say_how_far_the_epochs_go():
+    """DeepSpeed-Chat: the epoch's heading has both counts; its steps have a number, and below it their time."""
+    lines = ["***** Running training *****", "Beginning of Epoch 1/2, Total Micro Batches 400"]
+    for n in range(100):
+        lines.append(f"Epoch: 0, Step: {n}, Rank: 0, loss = {2.3 - n / 200:.12f}")
+        lines.append(f"Model Parameters: 1.316 B, Latency: {1.3 + n % 3 / 50:.2f}s, TFLOPs: 28.1, Batch Size: 64")
+    report = explain(run_of(lines))
+    assert report.run.settings.count("max_steps") == 799
+    assert report.forecast.remaining_s == pytest.approx(700 * 1.32, rel=0.03)
+
+
 def keras_3(num_epochs, *, steps=200, mean_s=0.15, took_s=9):
     """Keras 3 into a file: bars that are drawn again, and the figure of an epoch, validation inside."""
     for epoch in range(1, num_epochs + 1):

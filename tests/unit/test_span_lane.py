@@ -39,9 +39,24 @@ def test_a_slow_step_in_ten_is_no_turn_where_the_log_counts_the_steps(tmp_path):
     own.line("begin")
     for step in range(100):
         own.span("step", 0.3 if step % 10 == 9 else 0.05, f"~{step}")
+        own.now += 0.001
         if step % 10 == 9:
             own.line(f"step {step} loss 1.0")
     assert read(str(tmp_path)).steps.step[[0, -1]].tolist() == [0, 99]
+
+
+def test_lines_that_come_late_are_those_of_the_steps_before(tmp_path):
+    """Of twelve lines on a busy machine, seven arrive after the next step has ended."""
+    own = Recording(tmp_path)
+    for step in range(1, 121):
+        own.span("step", 0.004, f"~{step - 1}")
+        own.now += 0.05
+        if step % 10 == 0:
+            late = 0.006 if step < 80 else 0.001
+            own.now += late
+            own.line(f"step {step} loss {3 - step / 120:.3f}")
+            own.now -= late
+    assert read(str(tmp_path)).steps.step[[0, -1]].tolist() == [1, 120]
 
 
 def test_a_pause_between_two_printed_lines_is_in_their_window(tmp_path):
@@ -67,6 +82,24 @@ def test_a_pause_between_two_printed_lines_is_in_their_window(tmp_path):
     assert found["step"] == pytest.approx(150 * 0.06, abs=0.02)
     assert [stop.step for stop in report.run.stops] == [40, 80, 120, 160]
     assert next(total for total in report.ledger.phases if total.phase == "step").num == pytest.approx(160, abs=10)
+
+
+def test_what_passes_between_two_processes_is_in_no_window(tmp_path):
+    own = Recording(tmp_path)
+    for process in range(2):
+        own.line("begin")
+        for step in range(60 * process, 60 * process + 61):
+            own.now += 0.05
+            if step % 10 == 0:
+                own.line(f"step {step}/120 loss {3 - step / 160:.4f}")
+            if step % 30 == 0:
+                own.span("checkpoint", 0.4, "sampled 5000000")
+        own.now += 20.0 if not process else 0.0
+    own.line("done")
+    found = seconds(tmp_path)
+    assert found["checkpoint"] == pytest.approx(2.4, abs=0.02)
+    assert found["step"] == pytest.approx(122 * 0.05, abs=1.1)
+    assert sum(found.values()) == pytest.approx(28.5, abs=0.5)
 
 
 def test_a_pause_after_a_save_in_one_of_three_windows_is_not_its_shadow(tmp_path):

@@ -725,6 +725,7 @@ ORDER: list[tuple[str, list[str]]] = [
             "\"train_wall\": ",
             "Eval completed in: ",
             "aved checkpoint ",
+            "begin validation on \"",
             "max_update",
             "num. model params: ",
             "num_updates ",

@@ -20,7 +20,7 @@ from stepscope.ledger.baseline import Baseline, assumed_baseline, find_baseline,
 from stepscope.ledger.bookkeeping import Attribution
 from stepscope.ledger.clock_steps import with_clock_steps
 from stepscope.ledger.data_waits import book_waits
-from stepscope.ledger.epoch_rows import by_whole_rows, hold_every_row
+from stepscope.ledger.epoch_rows import by_whole_rows, hold_every_row, hold_most_steps
 from stepscope.ledger.first_window import first_windows, is_run_start
 from stepscope.ledger.no_level import level_between, without_level
 from stepscope.ledger.periods import NOTABLE_WAIT, find_periods
@@ -90,7 +90,7 @@ def _is_recorded(run: Run, spans: Spans) -> bool:
 def _attribute(run: Run, confidence: float, spans: Spans | None) -> Ledger:
     if spans and _is_recorded(run, spans):
         return _attribute_steps(run, confidence, spans)
-    if hold_every_row(run, run.stops) and level_between(run, run.stops) is None:
+    if hold_most_steps(run, run.stops) or (hold_every_row(run, run.stops) and level_between(run, run.stops) is None):
         ledger = _attribute_rows(run, by_whole_rows(run, run.stops), confidence)
     else:
         ledger = _attribute_steps(run, confidence, spans)
@@ -189,7 +189,7 @@ def _sort(work: Attribution) -> Ledger:
         wall_high_s=wall_ns / NS + math.hypot(doubt_s, more_s),
         phases=totals,
         slow=describe_slow(run, work.baseline, books, work.timed),
-        step=_normal_step(work),
+        step=_normal_step(work, unprinted.mean_s),
         evaluation_price=work.pricing.evaluation_price(),
         checkpoint_price=work.pricing.checkpoint_price(),
         split=work.pricing.split,
@@ -366,7 +366,15 @@ def _add_rest_between_dated_lines(work: Attribution) -> bool:
     return False
 
 
-def _normal_step(work: Attribution) -> NormalStep:
+def _normal_step(work: Attribution, unprinted_s: float | None) -> NormalStep:
+    """The normal step: of the printed ones, unless those are the exception."""
+    found = _printed_step(work)
+    if unprinted_s is None or unprinted_s >= found.low_s:
+        return found
+    return found._replace(typical_s=unprinted_s, low_s=unprinted_s, is_by_total=True)
+
+
+def _printed_step(work: Attribution) -> NormalStep:
     seconds = work.step_s[work.baseline.normal]
     if not len(seconds):
         level = float(work.baseline.level[-1])

@@ -23,6 +23,8 @@ LineKind = Literal[
     "step", "evaluation", "checkpoint", "gc", "data", "setting", "fact", "start", "resume", "remark", "chatter"
 ]
 _compile = cache(re.compile)  # a format's patterns are compiled when they are first tried
+_CLASSES = re.compile(r"\\[A-Za-z]")
+_WORDS_OF_PATTERN = re.compile(r"[A-Za-z]{2,}")
 Covers = Literal["step", "window", "cumulative", "stamp"]
 
 
@@ -60,11 +62,12 @@ class Line(NamedTuple):
         with `samples_per_step` on the same line the batches of an epoch;
         `step`, `epoch`, `batch`, `loss` or a time figure of the next step line, which lacks it; or `reached`, the last
         step that is done, with a running clock; `began` and `ended`, the moments printed on the lines before an
-        evaluation's, which tell how long it took; or `trained`, the batches of an epoch, which are all done, so that an
-        evaluation on the next step's own line began when this line came; or `bar_first`, the first of the `bar_steps`
-        steps of an epoch, and `bar_mean_ms`, the mean of the others: its figure without them is its evaluation; or
-        `bar_batch` of `bar_batches` and `bar_left`, how far an epoch has come and how long it still takes, which is a
-        row only where the log ends with it
+        evaluation's, which tell how long it took (an empty `began` is the moment of its line, and the evaluation's own
+        line the end); or `trained`, the batches of an epoch, which are all done, so that an evaluation on the next
+        step's own line began when this line came; or `bar_first`, the first of the `bar_steps` steps of an epoch, and
+        `bar_mean_ms`, the mean of the others: its figure without them is its evaluation; or `bar_batch` of
+        `bar_batches` and `bar_left`, how far an epoch has come and how long it still takes, which is a row only where
+        the log ends with it
     remark
         none: understood, and kept, because it may explain why the steps around it were slow
     chatter
@@ -176,7 +179,7 @@ class Layout(NamedTuple):
     counts_lines
         the step lines have no number: each is one step more than the one before it
     lines_end_epochs
-        each step line closes an epoch and its figure is the mean of all batches of it, the first line's too
+        each step line closes an epoch and its figure is that of all of it, the first line's too
     """
 
     first_step: int = 0
@@ -364,13 +367,19 @@ class Format:
         if self.inferred is None:
             return self.layout.lines_end_epochs
         heads = [line.pattern.partition("(?P<step>") for line in self.lines if line.kind in {"step", "fact"}]
-        return any(found and "epoch" in before[-40:].lower() for before, found, _ in heads)
+        return any(found and _last_word(before[-60:]).startswith("epoch") for before, found, _ in heads)
 
     @cached_property
     def sieve(self) -> Sieve:
         """Which of the lines may match a text."""
         is_known = self.line_words is not None and len(self.line_words) == len(self.lines)
         return Sieve([line.pattern for line in self.lines], self.line_words if is_known else None)
+
+
+def _last_word(pattern: str) -> str:
+    """The word that a piece of a pattern ends with, in lower case: of `Epoch:\\s*\\S+,\\s+Step:\\s*`, `step`."""
+    words = _WORDS_OF_PATTERN.findall(_CLASSES.sub(" ", pattern))
+    return words[-1].lower() if words else ""
 
 
 def convert(name: str, text: str) -> Value | None:

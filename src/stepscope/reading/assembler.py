@@ -24,7 +24,7 @@ from stepscope.reading.line_claims import LineClaims
 from stepscope.reading.make_run import Assembled, make_run
 from stepscope.reading.rows import Row
 from stepscope.reading.step_line import Groups
-from stepscope.run.model import Notice, Run
+from stepscope.run.model import NO_TIME, Notice, Run
 
 # So much of a row shows that it is one; and how numbers of any length, and the spaces before them, look alike.
 _LEAST_START, _MAX_START = 8, 2_000
@@ -188,7 +188,9 @@ class RunAssembler(GrowingRun):
         """A line that the format does not know: it may speak of an end, or say why the next step is slow."""
         file, text = self.file, text[:LOOKED_THROUGH]
         if not file.is_other_rank:
-            self.others.hear(text, self.num_lines)
+            # `320.4 seconds used for training`: a number in front may be no timestamp.
+            is_number = head.strip().replace(".", "", 1).isdigit()
+            self.others.hear(head + text if is_number else text, self.num_lines)
         file.notices.moment = file.timestamps.moment
         if file.notices.take(text, line=self.num_lines, head=head, indent=indent):
             if file.notices.is_fatal:
@@ -221,6 +223,7 @@ class RunAssembler(GrowingRun):
         self.sample_bars.see(groups)
         if groups.get("trained"):
             self.trained = self.file.timestamps.moment
+            self.step_lines.expect(groups)  # what the epoch's steps took, too
             return
         if groups.get("bar_left"):
             self._under_way = (self.sample_bars.take(groups), self.num_lines, num_rows)
@@ -242,7 +245,7 @@ class RunAssembler(GrowingRun):
         if groups.get("reached"):
             self._add_step_reached(whole(groups["reached"]), groups)
         else:
-            self.step_lines.expect(groups)
+            self.step_lines.expect(groups, self.file.timestamps.moment if self.file.timestamps.is_new else NO_TIME)
         self.file.timestamps.note_inside(groups, self.num_lines)
         self.totals.note(groups, num_rows, on_step=False)
         if groups.get("total"):
