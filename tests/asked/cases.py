@@ -159,4 +159,7 @@ CASES = (
     Case("157", "mlx-lm evaluates at 1 and at every 50th", 1.98, 50, 400, says=(r"eval_interval 50\b",), never=(FINISHED, r"steps-per-eval 49")),
     Case("158", "Mostly reading; a save that took nothing", 1.54, 600, says=(r"(?i)waiting for data takes 8[56]% of each iteration",), never=(FINISHED, r"checkpoint .* 1\d(\.\d)? s ")),
     Case("159", "A cost, and the time on the line below", 1.59, 10, says=(r"(?i)slower",), never=(FINISHED, r"(?i)nothing shows that this is a training")),
+    Case("160", "Two rates an hour apart", None, 2400, says=(r"(?i)falls from 611 to 123 samples per second",), never=(FINISHED, r"rates only", r"(?i)in doubt")),
+    Case("161", "nerfstudio: one line, with its share", 1.31, 5240, 30000, (32_000, 33_000)),
+    Case("162", "A time left below zero", 1.01, None, says=(r"(?i)past 100%",), never=(FINISHED, r"22 h [34]\d")),
 )  # fmt: skip

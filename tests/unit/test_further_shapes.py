@@ -170,10 +170,67 @@ def test_an_evaluation_that_two_loggers_print_is_one():
         lines.append(
             f"{{'loss': {3 - n / 50:.4f}, 'grad_norm': 0.5, 'learning_rate': 1e-05, 'epoch': {n * 0.025:.3f}}}"
         )
-        rates = "'eval_samples_per_second': 80.5, 'eval_steps_per_second': 2.5"
-        result = f"'eval_loss': 2.{n:04}3871, 'eval_runtime': 12.25, {rates}"
+        result = f"'eval_loss': 2.{n:04}3871, 'eval_runtime': 12.25, 'eval_steps_per_second': 2.5"
         lines += [f"{{{result}, 'epoch': {n * 0.025:.3f}}}", f"{{{result}, 'epoch': {n * 0.025:.2f}}}"]
-    lines.append(
-        "{'train_runtime': 2000.5, 'train_samples_per_second': 16.0, 'train_steps_per_second': 0.5, 'epoch': 0.5}"
-    )
+    lines.append("{'train_runtime': 2000.5, 'train_steps_per_second': 0.5, 'epoch': 0.5}")
     assert len(run_of(lines).events) == 20
+
+
+def fairseq_log(*, epochs, updates, interval, step_s, start_s, valid_s):
+    """fairseq under Hydra: each epoch begins slowly and has nearly as many updates as lie between rows."""
+    now, begun, num, lines = dt.datetime(2021, 3, 1), dt.datetime(2021, 3, 1), 0, []
+
+    def add(logger, text):
+        lines.append(f"[{now:%Y-%m-%d %H:%M:%S},{now.microsecond // 1000:03}][{logger}][INFO] - {text}")
+
+    for epoch in range(1, epochs + 1):
+        add("fairseq.trainer", f"begin training epoch {epoch}")
+        now += dt.timedelta(seconds=start_s)
+        for _ in range(updates):
+            now, num = now + dt.timedelta(seconds=step_s), num + 1
+            if num % interval == 0:
+                wall = round((now - begun).total_seconds())
+                add(
+                    "train_inner",
+                    f'{{"epoch": {epoch}, "loss": "{9 / num:.3f}", "num_updates": "{num}", "wall": "{wall}"}}',
+                )
+        add("fairseq_cli.train", 'begin validation on "valid" subset')
+        now += dt.timedelta(seconds=valid_s)
+        add("valid", f'{{"epoch": {epoch}, "valid_loss": "{8 / num:.3f}", "valid_num_updates": "{num}"}}')
+        wall = round((now - begun).total_seconds())
+        add(
+            "train",
+            f'{{"epoch": {epoch}, "train_loss": "{9 / num:.2f}", "train_num_updates": "{num}", '
+            f'"train_wall": "{wall}"}}',
+        )
+    return lines
+
+
+def test_an_evaluation_lasts_from_the_line_that_announces_it():
+    lines = fairseq_log(epochs=30, updates=99, interval=100, step_s=2, start_s=120, valid_s=90)
+    ledger = explain(run_of(lines)).ledger
+    assert seconds_of(ledger)["evaluation"] == pytest.approx(30 * 90, rel=0.04)
+
+
+def test_a_printed_evaluation_counts_as_a_whole_where_it_is_shorter_than_the_rows_scatter():
+    lines = []
+    for n in range(50, 5001, 50):
+        wall = 20 * n + (n * 7919 % 400)
+        lines.append(f"| epoch 001:   {n} / 9000 loss={9 / n:.3f}, ppl=1.00, num_updates={n}, lr=0.001, wall={wall}")
+        if n % 250 == 0:
+            lines.append("| Eval completed in: 40.50s")
+    assert seconds_of(explain(run_of(lines)).ledger)["evaluation"] == pytest.approx(19.5 * 40.5, rel=0.06)
+
+
+def test_a_result_of_accelerate_may_name_the_loss_of_the_training_too():
+    lines, clock = [], 0
+    for n in range(1, 401):
+        clock += 2
+        lines.append(f"{n // 4}%|##| {n}/400 [{clock // 60:02}:{clock % 60:02}<10:00,  2.00s/it]")
+        if n % 50 == 0:
+            clock += 60
+            lines[-1] += (
+                f"[2024-05-06 10:{n // 10:02}:00,131][__main__][INFO] - epoch 0: perplexity: {9 - n / 90:.4f} "
+                f"train_loss: {3 - n / 400:.4f} eval_loss: {2.5 - n / 400:.4f}"
+            )
+    assert seconds_of(explain(run_of(lines)).ledger)["evaluation"] == pytest.approx(8 * 60, rel=0.1)

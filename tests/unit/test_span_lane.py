@@ -39,9 +39,24 @@ def test_a_slow_step_in_ten_is_no_turn_where_the_log_counts_the_steps(tmp_path):
     own.line("begin")
     for step in range(100):
         own.span("step", 0.3 if step % 10 == 9 else 0.05, f"~{step}")
+        own.now += 0.001
         if step % 10 == 9:
             own.line(f"step {step} loss 1.0")
     assert read(str(tmp_path)).steps.step[[0, -1]].tolist() == [0, 99]
+
+
+def test_lines_that_come_late_are_those_of_the_steps_before(tmp_path):
+    """Of twelve lines on a busy machine, seven arrive after the next step has ended."""
+    own = Recording(tmp_path)
+    for step in range(1, 121):
+        own.span("step", 0.004, f"~{step - 1}")
+        own.now += 0.05
+        if step % 10 == 0:
+            late = 0.006 if step < 80 else 0.001
+            own.now += late
+            own.line(f"step {step} loss {3 - step / 120:.3f}")
+            own.now -= late
+    assert read(str(tmp_path)).steps.step[[0, -1]].tolist() == [1, 120]
 
 
 def test_a_pause_between_two_printed_lines_is_in_their_window(tmp_path):

@@ -54,8 +54,9 @@ FORMAT = Format(
         # Loops of one's own around accelerate print a result in words.
         Line(
             "evaluation",
-            rf"^{HEAD}{_AFTER_STEP}(?:epoch \d{{1,6}}: (?:perplexity: \S+ )?)?(?i:(?:mean|avg|average) )?"
-            rf"(?i:val|valid|validation|eval|evaluation)[ _](?i:loss) ?[:=] ?(?P<val_loss>{NUMBER})(?![\w.])",
+            rf"^{HEAD}{_AFTER_STEP}(?:epoch \d{{1,6}}: (?:(?:perplexity|train_loss): \S+ ){{0,2}})?"
+            rf"(?i:(?:mean|avg|average) )?(?i:val|valid|validation|eval|evaluation)[ _](?i:loss) ?[:=] ?"
+            rf"(?P<val_loss>{NUMBER})(?![\w.])",
             weak=True,
         ),
         Line(
@@ -145,6 +146,11 @@ FORMAT = Format(
         Sample("Mean val loss: 3.0517", "evaluation", {"val_loss": 3.0517}),
         Sample(
             "epoch 2: perplexity: 14.22 eval_loss: 2.6546",
+            "evaluation",
+            {"val_loss": 2.6546},
+        ),
+        Sample(
+            "epoch 2: perplexity: 14.22 train_loss: 2.91 eval_loss: 2.6546",
             "evaluation",
             {"val_loss": 2.6546},
         ),

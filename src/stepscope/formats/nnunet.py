@@ -1,6 +1,6 @@
 """nnU-Net, both versions: a block of lines per epoch, its number first and its time last. A step is an epoch."""
 
-from stepscope.lines.format import Clock, Format, Line, Sample
+from stepscope.lines.format import Clock, Format, Layout, Line, Sample
 
 _NUMBER = r"[-+]?(?:[\d.]++(?:e[-+]?\d++)?|nan|inf)"
 
@@ -24,6 +24,7 @@ FORMAT = Format(
         note="The time of one epoch, 250 training batches unless set otherwise, with the validation at its end; saving "
         "comes after it. Neither the number of epochs (a thousand unless set otherwise) nor an ETA is printed.",
     ),
+    layout=Layout(lines_end_epochs=True),
     samples=(
         Sample("Epoch 17", "fact", {"step": 17}),
         Sample("epoch:  17", "fact", {"step": 17}),

@@ -1003,6 +1003,7 @@ infer-because-clock = Das passt zur laufenden Uhr in derselben Zeile.
 infer-because-rate = Das passt zur Rate in derselben Zeile.
 infer-because-left = Das passt zur Restzeit, die die Zeile nennt.
 infer-because-total = In der Summe ergibt das die Gesamtzeit, die am Ende des Logs steht.
+infer-because-growth = Der Wert wächst je Iteration um gleich viel, wie eine Uhr.
 infer-because-spacing = Zeilen, die mehr oder weniger Iterationen umfassen als die anderen, bestätigen es.
 infer-because-meter = Der Mittelwert folgt in Klammern, wie bei einer Anzeige, die bei jeder Iteration aktualisiert wird.
 infer-because-amounts = Mit einer kürzeren Einheit würden die anderen Zähler der Zeile schneller wachsen, als es ein Rechner schafft.
@@ -1384,6 +1385,7 @@ error-too-large-inside = entpackt ist diese Datei größer als { $size }
 
 section-reading = Wurde dieses Log richtig gelesen?
 reading-doubt = Diese Lesart ist zweifelhaft ({ $confidence } sicher): Prüfe sie, bevor du dich auf eine der Zahlen unten verlässt.
+reading-doubt-below = Der größte Posten unten ist vielleicht eine falsch gelesene Zeit.
 reading-item = { $text } [{ $code }]
 reading-settle = So klärst du es: stepscope formats try { $path } zeigt, wie jedes Format dieses Log liest; --format-file DATEI liest es mit einem anderen, --set schlüssel=wert gibt an, was es nicht sagt.
 reading-agrees = Lesart: { $text }
@@ -1430,6 +1432,7 @@ audit-total-none = Es gibt keine Summe zum Vergleichen.
 audit-total-negative = Die Summe von { $duration } widerspricht ihren Teilen.
 audit-total-explained = { $share } der Zeit sind verbucht.
 audit-total-unexplained = Nichts im Log erklärt { $share } der Zeit ({ $duration }).
+audit-total-gap = In { $share } der Zeit ({ $duration }) lief nichts, es sei denn, Zeitstempel wurden falsch gelesen.
 audit-counter-short = Zu wenige Iterationen, um zu sehen, ob sie gleichmäßig zählen.
 audit-counter-regular = Die Iterationen zählen gleichmäßig.
 audit-clock-none = Das Log hat keine Zeitstempel, die zurückspringen könnten.
@@ -1524,6 +1527,7 @@ summary-lost = { $count ->
   }
 summary-lost-all = Das Log zeigt keinen Checkpoint: Gibt es keinen, ist alles verloren ({ $wall })
 summary-for-times = Für Zeitangaben starte es so: stepscope run -- python train.py
+summary-for-trace = Um die Iterationen von innen zu messen, starte es so: stepscope run --trace -- python train.py
 summary-teach = Was diese Zeilen bedeuten, zeigt und lernt stepscope formats try LOG --suggest
 summary-nothing-lost = Keine Trainingszeit verloren: Es war noch keine Iteration fertig
 summary-left = Noch { $left }{ $range }

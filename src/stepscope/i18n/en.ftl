@@ -1007,6 +1007,7 @@ infer-because-clock = It matches the running clock on the same line.
 infer-because-rate = It matches the rate on the same line.
 infer-because-left = It matches the time left that the line prints.
 infer-because-total = It adds up to the total time that the log states at its end.
+infer-because-growth = It grows by the same for each iteration, as a clock does.
 infer-because-spacing = Lines that cover more or fewer iterations than the others confirm it.
 infer-because-meter = Its mean follows in brackets, as with a meter that is updated at every iteration.
 infer-because-amounts = With a shorter unit, the other counts on the line would grow faster than any machine allows.
@@ -1392,6 +1393,7 @@ error-too-large-inside = this file unpacks to more than { $size }
 
 section-reading = Was this log read correctly?
 reading-doubt = This reading is in doubt ({ $confidence } sure): check it before you rely on a figure below.
+reading-doubt-below = The largest cost below may be a misread time.
 reading-item = { $text } [{ $code }]
 reading-settle = To find out: stepscope formats try { $path } shows how each format reads this log; --format-file FILE reads it with another one, --set key=value states what it does not say.
 reading-agrees = Reading: { $text }
@@ -1438,6 +1440,7 @@ audit-total-none = There is no total to compare.
 audit-total-negative = The total of { $duration } contradicts its parts.
 audit-total-explained = { $share } of the time is accounted for.
 audit-total-unexplained = Nothing in the log explains { $share } of the time ({ $duration }).
+audit-total-gap = For { $share } of the time ({ $duration }) nothing ran, unless timestamps were misread.
 audit-counter-short = Too few iterations to see whether they count evenly.
 audit-counter-regular = The iterations count evenly.
 audit-clock-none = The log has no timestamps that could go back.
@@ -1532,6 +1535,7 @@ summary-lost = { $count ->
   }
 summary-lost-all = The log shows no checkpoint: without one, all { $wall } are lost
 summary-for-times = To get times, start it with: stepscope run -- python train.py
+summary-for-trace = To have its iterations measured from inside, start it with: stepscope run --trace -- python train.py
 summary-teach = To see or teach what these lines mean: stepscope formats try LOG --suggest
 summary-nothing-lost = No training time is lost: no iteration was done
 summary-left = { $left } left{ $range }

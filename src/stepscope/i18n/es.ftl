@@ -1006,6 +1006,7 @@ infer-because-clock = Concuerda con el reloj de la misma línea.
 infer-because-rate = Concuerda con la velocidad de la misma línea.
 infer-because-left = Concuerda con el tiempo restante que imprime la línea.
 infer-because-total = Sumado, da el tiempo total que indica el log al final.
+infer-because-growth = El valor crece lo mismo en cada iteración, como un reloj.
 infer-because-spacing = Lo confirman las líneas que abarcan más o menos iteraciones que las demás.
 infer-because-meter = Le sigue su media entre paréntesis, como en un medidor que se actualiza en cada iteración.
 infer-because-amounts = Con una unidad más corta, los otros contadores de la línea subirían más rápido de lo que permite cualquier máquina.
@@ -1390,6 +1391,7 @@ error-too-large-inside = este archivo descomprimido ocupa más de { $size }
 
 section-reading = ¿Se ha leído bien este log?
 reading-doubt = Esta lectura es dudosa ({ $confidence } de confianza): compruébala antes de fiarte de las cifras siguientes.
+reading-doubt-below = El mayor coste, abajo, puede ser un tiempo mal leído.
 reading-item = { $text } [{ $code }]
 reading-settle = Para aclararlo: stepscope formats try { $path } muestra cómo lee este log cada formato; --format-file ARCHIVO lo lee con otro y --set clave=valor indica lo que el log no dice.
 reading-agrees = Lectura: { $text }
@@ -1436,6 +1438,7 @@ audit-total-none = No hay ningún total con el que comparar.
 audit-total-negative = El total de { $duration } contradice sus partes.
 audit-total-explained = El { $share } del tiempo está contabilizado.
 audit-total-unexplained = Nada en el log explica el { $share } del tiempo ({ $duration }).
+audit-total-gap = Durante el { $share } del tiempo ({ $duration }) no se ejecutó nada, salvo que se hayan leído mal las marcas de tiempo.
 audit-counter-short = Hay muy pocas iteraciones para saber si su numeración es regular.
 audit-counter-regular = La numeración de las iteraciones es regular.
 audit-clock-none = El log no tiene marcas de tiempo que puedan retroceder.
@@ -1530,6 +1533,7 @@ summary-lost = { $count ->
   }
 summary-lost-all = El log no muestra ningún checkpoint: si no lo hay, se ha perdido todo ({ $wall })
 summary-for-times = Para tener tiempos, lánzalo así: stepscope run -- python train.py
+summary-for-trace = Para medir las iteraciones desde dentro, lánzalo así: stepscope run --trace -- python train.py
 summary-teach = Para saber qué significan estas líneas: stepscope formats try LOG --suggest
 summary-nothing-lost = No se ha perdido tiempo de entrenamiento: no se hizo ninguna iteración
 summary-left = Tiempo restante: { $left }{ $range }

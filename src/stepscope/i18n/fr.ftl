@@ -405,9 +405,9 @@ error-folder-without-log = ce dossier ne contient aucun log d’entraînement, s
     [one] { $names }
    *[other] { $count } autres fichiers : { $names }
   }
-    .hint = indiquez le log lui-même, ou enregistrez un run : stepscope run -- python train.py
+    .hint = indiquez le log lui-même, ou enregistrez une exécution : stepscope run -- python train.py
 error-folder-empty = ce dossier ne contient aucun fichier lisible
-    .hint = indiquez le log lui-même, ou enregistrez un run : stepscope run -- python train.py
+    .hint = indiquez le log lui-même, ou enregistrez une exécution : stepscope run -- python train.py
 error-empty = le fichier est vide
     .hint = la sortie du programme est-elle mise en tampon ? Lancez python avec -u et réessayez quand il aura affiché quelque chose
 error-binary = ce n’est pas un fichier texte
@@ -1003,6 +1003,7 @@ infer-because-clock = Cela concorde avec l’horloge de la même ligne.
 infer-because-rate = Cela concorde avec le débit de la même ligne.
 infer-because-left = Cela concorde avec le temps restant que la ligne affiche.
 infer-because-total = La somme correspond à la durée totale indiquée à la fin du log.
+infer-because-growth = La valeur augmente d’autant à chaque itération, comme une horloge.
 infer-because-spacing = Les lignes qui couvrent plus ou moins d’itérations que les autres le confirment.
 infer-because-meter = Sa moyenne suit entre parenthèses, comme avec un compteur mis à jour à chaque itération.
 infer-because-amounts = Avec une unité plus courte, les autres compteurs de la ligne croîtraient plus vite que ne le permet aucune machine.
@@ -1385,6 +1386,7 @@ error-too-large-inside = ce fichier décompressé dépasse { $size }
 
 section-reading = Ce log a-t-il été bien lu ?
 reading-doubt = Cette lecture est douteuse (confiance { $confidence }) : vérifiez-la avant de vous fier aux chiffres ci-dessous.
+reading-doubt-below = Le poste le plus coûteux, ci-dessous, est peut-être un temps mal lu.
 reading-item = { $text } [{ $code }]
 reading-settle = Pour le savoir : stepscope formats try { $path } montre comment chaque format lit ce log ; --format-file FICHIER le lit avec un autre, --set clé=valeur indique ce qu’il ne dit pas.
 reading-agrees = Lecture : { $text }
@@ -1431,6 +1433,7 @@ audit-total-none = Il n’y a pas de total à comparer.
 audit-total-negative = Le total de { $duration } contredit la somme de ses parties.
 audit-total-explained = { $share } du temps est comptabilisé.
 audit-total-unexplained = Rien dans le log n’explique { $share } du temps ({ $duration }).
+audit-total-gap = Pendant { $share } du temps ({ $duration }), rien n’a tourné, à moins que des horodatages n’aient été mal lus.
 audit-counter-short = Trop peu d’itérations pour voir si leurs numéros se suivent régulièrement.
 audit-counter-regular = Les numéros d’itération se suivent régulièrement.
 audit-clock-none = Le log n’a pas d’horodatage qui puisse reculer.
@@ -1525,6 +1528,7 @@ summary-lost = { $count ->
   }
 summary-lost-all = Le log ne montre aucun checkpoint : s’il n’y en a pas, tout est perdu ({ $wall })
 summary-for-times = Pour avoir des temps, lancez : stepscope run -- python train.py
+summary-for-trace = Pour mesurer les itérations de l’intérieur, lancez : stepscope run --trace -- python train.py
 summary-teach = Pour connaître le sens de ces lignes : stepscope formats try LOG --suggest
 summary-nothing-lost = Aucun temps d’entraînement perdu : aucune itération n’a été faite
 summary-left = Temps restant : { $left }{ $range }

@@ -23,7 +23,9 @@ from stepscope.lines.figures import parse_clock
 Floats = npt.NDArray[np.float64]
 Reading = Literal["step", "interval", "clock", "rate", "left"]
 # Why a reading was chosen: the evidence that agrees with it, or, where there is none, what else supports it.
-Reason = Literal["stamps", "clock", "rate", "left", "total", "spacing", "unit", "meter", "amounts", "name", "size"]
+Reason = Literal[
+    "stamps", "clock", "rate", "left", "total", "spacing", "growth", "unit", "meter", "amounts", "name", "size"
+]
 
 _MULTIPLES = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "B": 1e9}
 MOST = 1e18  # in any unit, no time or rate is more

@@ -56,15 +56,15 @@ def after_last_row(run: Run, stops: Sequence[Stop], baseline: Baseline) -> list[
         if stop.saved and not _is_saved_first(stop):
             assert run.stamps is not None
             left = (_next_begin_ns(run, trailing[index + 1 :]) - at_ns) / NS
-            took = _last_save_s(run, stop, at_ns, left, baseline)
+            own_s, is_told = _last_save_s(run, stop, at_ns, left, baseline)
             if stop.save_took_s is not None:
-                took = stop.save_took_s
-            took = min(left, took)
+                own_s, is_told = stop.save_took_s, True
+            took = min(left, own_s)
             if took > 0:
-                is_printed = stop.save_took_s is not None
-                open_s = 0.0 if is_printed else left - took
-                scatter_s = _SCATTER * took if open_s else 0.0
-                less_s = 0.0 if is_printed else min(took, max(scatter_s, _silent_s(run, stop, baseline)))
+                open_s = left - took if stop.save_took_s is None else 0.0
+                less_s = 0.0 if is_told else _SCATTER * took
+                if stop.save_took_s is None:
+                    less_s = min(took, max(less_s, _silent_s(run, stop, baseline)))
                 found.append(Outside(took, "checkpoint", is_last=True, open_s=open_s, less_s=less_s))
                 at_ns += round(took * NS)
     return found
@@ -95,19 +95,20 @@ def _silent_s(run: Run, stop: Stop, baseline: Baseline) -> float:
     return max(0, usual_spacing(run) - 1) * float(baseline.level[-1])
 
 
-def _last_save_s(run: Run, stop: Stop, at_ns: int, left: float, baseline: Baseline) -> float:
-    """What of the time after the last step, from a moment on, is a checkpoint's: up to its line, if that ends it.
+def _last_save_s(run: Run, stop: Stop, at_ns: int, left: float, baseline: Baseline) -> tuple[float, bool]:
+    """What of the time after the last step, from a moment on, is a checkpoint's, and whether a line says so: the one
+    that ends it.
 
     Else as much as others took, where more is left than that: what is far before its line or follows may be anything.
     """
     lines = save_lines(run, lambda row: float(baseline.level[row]), following_rows(run))
     before = 0.0 if stop.save_ns is None else max(0.0, (stop.save_ns - at_ns) / NS)
     if lines.end and before:
-        return before
+        return before, True
     if lines.usual_s is None:
-        return left
+        return left, not run.is_recorded
     own = left - before if before > _ODD_LAST * lines.most_before_s else left
-    return lines.usual_s if own > _ODD_LAST * lines.usual_s else own
+    return lines.usual_s if own > _ODD_LAST * lines.usual_s else own, not run.is_recorded
 
 
 def _last_steps(run: Run, stops: Sequence[Stop], baseline: Baseline) -> list[Outside]:

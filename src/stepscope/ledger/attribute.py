@@ -20,7 +20,7 @@ from stepscope.ledger.baseline import Baseline, assumed_baseline, find_baseline,
 from stepscope.ledger.bookkeeping import Attribution
 from stepscope.ledger.clock_steps import with_clock_steps
 from stepscope.ledger.data_waits import book_waits
-from stepscope.ledger.epoch_rows import by_whole_rows, hold_every_row
+from stepscope.ledger.epoch_rows import by_whole_rows, hold_every_row, hold_most_steps
 from stepscope.ledger.first_window import first_windows, is_run_start
 from stepscope.ledger.no_level import level_between, without_level
 from stepscope.ledger.periods import NOTABLE_WAIT, find_periods
@@ -90,7 +90,7 @@ def _is_recorded(run: Run, spans: Spans) -> bool:
 def _attribute(run: Run, confidence: float, spans: Spans | None) -> Ledger:
     if spans and _is_recorded(run, spans):
         return _attribute_steps(run, confidence, spans)
-    if hold_every_row(run, run.stops) and level_between(run, run.stops) is None:
+    if hold_most_steps(run, run.stops) or (hold_every_row(run, run.stops) and level_between(run, run.stops) is None):
         ledger = _attribute_rows(run, by_whole_rows(run, run.stops), confidence)
     else:
         ledger = _attribute_steps(run, confidence, spans)

@@ -25,6 +25,9 @@ _MOST_OTHERS = 0.05
 _SHORTER = 1.5
 # A row's share that may be its evaluation's.
 _LEAST_PART, _MOST_PART = 0.005, 0.9
+# More than these shares of the steps are most of them, and many; and how much less than the others' time shows that
+# these hold something.
+_MOST_STEPS, _MANY_STEPS, _FASTER = 0.55, 0.3, 0.8
 # Of more than this, most is the epoch itself, whose line is its heading, if another line came between.
 _HEADED = 0.5
 
@@ -47,6 +50,27 @@ def hold_every_row(run: Run, stops: Sequence[Stop]) -> bool:
     return float(median(run.steps.dur_ns[own])) < _SHORTER * float(median(run.steps.dur_ns[others]))
 
 
+def hold_most_steps(run: Run, stops: Sequence[Stop]) -> bool:
+    """Whether rows with an evaluation, each of which says how long it took, tell the level as well as the others do.
+
+    They are where they have most of the steps, or are faster without it: then there is something else in the others,
+    such as the slow beginning of an epoch.
+    """
+    inside = [stop for stop in stops if stop.row is not None and stop.is_inside]
+    if not inside or any(stop.evaluated and stop.evaluation_took_s is None for stop in inside):
+        return False
+    took_s, span = np.zeros(len(run)), run.steps.span
+    for stop in inside:
+        took_s[stop.row] += stop.evaluation_took_s or 0.0
+    own = (took_s > 0) & (span > 0)
+    others = (took_s == 0) & (span > 0)
+    share = float(span[own].sum() / max(1, span.sum()))
+    per_step_s = (run.steps.seconds - took_s) / np.maximum(span, 1)
+    if share <= _MANY_STEPS or not others.any():
+        return False
+    return share > _MOST_STEPS or float(median(per_step_s[own])) < _FASTER * float(median(per_step_s[others]))
+
+
 def _are_few_epochs(run: Run, stops: Sequence[Stop]) -> bool:
     """Whether one or two rows are all there is, each an epoch: its own line says what an evaluation found, or saves."""
     timed = np.flatnonzero(run.steps.span > 0)
@@ -61,8 +85,10 @@ def _are_few_epochs(run: Run, stops: Sequence[Stop]) -> bool:
 
 
 def _is_on_line(run: Run, stop: Stop) -> bool:
-    """Whether the result of an evaluation stands on the line of the row that holds it."""
-    return stop.row is not None and stop.evaluation_inside and stop.line == int(run.steps.line[stop.row])
+    """Whether the result of an evaluation stands on the line of the row that holds it, or next to it in its epoch."""
+    if stop.row is None or not stop.evaluation_inside:
+        return False
+    return run.format.counts_epochs or stop.line == int(run.steps.line[stop.row])
 
 
 def by_whole_rows(run: Run, stops: Sequence[Stop]) -> Run:
@@ -76,7 +102,7 @@ def by_whole_rows(run: Run, stops: Sequence[Stop]) -> Run:
         save_took_s = found.save_s if stop.save_took_s is None else stop.save_took_s
         evaluation_s = took_s if stop.evaluated and stop.evaluation_inside else 0.0
         save_s = save_took_s if stop.saved and stop.save_inside else 0.0
-        if stop.row is not None:
+        if stop.row is not None and (evaluation_s or save_s):
             printed[stop.row] = printed.get(stop.row, 0.0) + (evaluation_s or 0.0) + (save_s or 0.0)
         known = stop._replace(
             evaluated=stop.evaluated and evaluation_s is not None,
@@ -89,7 +115,11 @@ def by_whole_rows(run: Run, stops: Sequence[Stop]) -> Run:
         if known.evaluated or known.saved:
             beside.append(known)
     dur = run.steps.dur_ns.copy()
-    for row, seconds in printed.items():
+    first_rows = set(run.steps.first_rows.tolist()) if run.clock.is_wall else set()
+    others = [seconds for row, seconds in printed.items() if row not in first_rows]
+    for row, own_s in printed.items():
+        # No line came before a first row: it is as long as the others are, and so is its stop.
+        seconds = float(median(np.array(others))) if row in first_rows and others else own_s
         dur[row] -= min(int(dur[row]), seconds_to_ns(seconds) // max(1, int(run.steps.span[row])))
     return dataclasses.replace(run, steps=dataclasses.replace(run.steps, kept_dur=dur)).with_stops(tuple(beside))
 

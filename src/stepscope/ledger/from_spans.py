@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from stepscope.columns.statistics import median
 from stepscope.core.units import NS
@@ -253,21 +254,27 @@ def _excess(run: Run, net: Baseline, net_s: Floats) -> tuple[Floats, Floats]:
     return np.where(is_warm, 0.0, beyond), np.where(is_warm, beyond, 0.0)
 
 
+def _are_held(
+    pieces: _Pieces, booked: dict[Phase, Ints], phases: tuple[Phase, ...], level_s: Floats
+) -> npt.NDArray[np.bool_]:
+    """By row, whether these phases have a notable part of it, and more than in most: some evaluate in every step."""
+    nanos = sum((booked[phase] for phase in phases if phase in booked), np.zeros(len(pieces.row), dtype=np.int64))
+    own = pieces.row >= 0
+    seconds = np.zeros(len(level_s))
+    seconds[pieces.row[own]] = nanos[own] / NS
+    return np.asarray(seconds > np.maximum(_NOTABLE_STOP * level_s, _TIMES_USUAL * float(median(seconds))))
+
+
 def _slow(run: Run, baseline: Baseline, work: _Booked) -> tuple[SlowStep, ...]:
     """The steps that were slow, or had a stop, with what they were made of; costliest first."""
     pieces, booked, net_s, stall_s, warm_s = work
     place = {int(row): index for index, row in enumerate(pieces.row.tolist()) if row >= 0}
-    stops = np.zeros(len(pieces.row))
-    for phase in _STOPS:
-        stops += booked.get(phase, 0)
-    usual_stop_s = float(median(stops[pieces.row >= 0])) / NS  # of a trainer that evaluates in every step
+    is_held = _are_held(pieces, booked, _STOPS, baseline.level * run.steps.span)
+    is_held |= _are_held(pieces, booked, _INSIDE, baseline.level * run.steps.span)
     found = []
     for row in range(len(net_s)):
         index = place[row]
-        is_stop = stops[index] / NS > max(
-            _NOTABLE_STOP * float(baseline.level[row]) * int(run.steps.span[row]), _TIMES_USUAL * usual_stop_s
-        )
-        if not baseline.slow[row] and not is_stop:
+        if not baseline.slow[row] and not is_held[row]:
             continue
         own = {phase: float(nanos[index]) / NS for phase, nanos in booked.items() if nanos[index] > _NOTABLE_S * NS}
         own["stall"], own["warmup"] = float(stall_s[row]), own.get("warmup", 0.0) + float(warm_s[row])

@@ -42,8 +42,9 @@ class Line(NamedTuple):
         so far, which are also a share of `samples_total`; `done_samples` of `of_samples` in an epoch, and
         `batch_samples_per_s` that says how many of them are a batch; `mean_steps_per_s`, the mean rate since the
         start, which with `step` makes a running clock; `left_min`, the whole minutes left of an epoch, or
-        `left_clock`, which with `batch` (or `step`) and `batches` make the mean time of a step; `val_loss` or
-        `evaluated` where the line also has what an evaluation found, `took_s` if it says how long that took;
+        `left_clock`, which with `batch` (or `step`) and `batches` (or `percent`) make the mean time of a step;
+        `val_loss` or `evaluated` where the line also has what an evaluation found, `took_s` if it says how long that
+        took;
         `evaluation_s`, `checkpoint_s` when the step's figure contains an evaluation or a checkpoint and the line says
         how long that took, `evaluation_after_s`, `checkpoint_after_s` when they came after the figure ended and are to
         be added; `stamp`, `unix_s` or `unix_ms` for a timestamp inside the line. A line that names no step and no time
@@ -61,11 +62,12 @@ class Line(NamedTuple):
         with `samples_per_step` on the same line the batches of an epoch;
         `step`, `epoch`, `batch`, `loss` or a time figure of the next step line, which lacks it; or `reached`, the last
         step that is done, with a running clock; `began` and `ended`, the moments printed on the lines before an
-        evaluation's, which tell how long it took; or `trained`, the batches of an epoch, which are all done, so that an
-        evaluation on the next step's own line began when this line came; or `bar_first`, the first of the `bar_steps`
-        steps of an epoch, and `bar_mean_ms`, the mean of the others: its figure without them is its evaluation; or
-        `bar_batch` of `bar_batches` and `bar_left`, how far an epoch has come and how long it still takes, which is a
-        row only where the log ends with it
+        evaluation's, which tell how long it took (an empty `began` is the moment of its line, and the evaluation's own
+        line the end); or `trained`, the batches of an epoch, which are all done, so that an evaluation on the next
+        step's own line began when this line came; or `bar_first`, the first of the `bar_steps` steps of an epoch, and
+        `bar_mean_ms`, the mean of the others: its figure without them is its evaluation; or `bar_batch` of
+        `bar_batches` and `bar_left`, how far an epoch has come and how long it still takes, which is a row only where
+        the log ends with it
     remark
         none: understood, and kept, because it may explain why the steps around it were slow
     chatter
@@ -177,7 +179,7 @@ class Layout(NamedTuple):
     counts_lines
         the step lines have no number: each is one step more than the one before it
     lines_end_epochs
-        each step line closes an epoch and its figure is the mean of all batches of it, the first line's too
+        each step line closes an epoch and its figure is that of all of it, the first line's too
     """
 
     first_step: int = 0

@@ -64,7 +64,7 @@ class Sieve:
 
 def are_met(needs: Needs, text: str) -> bool:
     """Whether a text contains one word of each set, and so may be a match."""
-    return all(any(word in text for word in words) for words in needs)
+    return all(any(map(text.__contains__, words)) for words in needs)
 
 
 @cache

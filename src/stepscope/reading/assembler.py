@@ -24,7 +24,7 @@ from stepscope.reading.line_claims import LineClaims
 from stepscope.reading.make_run import Assembled, make_run
 from stepscope.reading.rows import Row
 from stepscope.reading.step_line import Groups
-from stepscope.run.model import Notice, Run
+from stepscope.run.model import NO_TIME, Notice, Run
 
 # So much of a row shows that it is one; and how numbers of any length, and the spaces before them, look alike.
 _LEAST_START, _MAX_START = 8, 2_000
@@ -245,7 +245,7 @@ class RunAssembler(GrowingRun):
         if groups.get("reached"):
             self._add_step_reached(whole(groups["reached"]), groups)
         else:
-            self.step_lines.expect(groups)
+            self.step_lines.expect(groups, self.file.timestamps.moment if self.file.timestamps.is_new else NO_TIME)
         self.file.timestamps.note_inside(groups, self.num_lines)
         self.totals.note(groups, num_rows, on_step=False)
         if groups.get("total"):

@@ -15,7 +15,7 @@ import numpy as np
 from stepscope.core.settings import Settings
 from stepscope.formats import stepscope_spans
 from stepscope.lines.format import Format
-from stepscope.reading.span_lane import MainLane, as_printed, main_lane, printed_lane
+from stepscope.reading.span_lane import LATE_NS, MainLane, as_printed, main_lane, printed_lane
 from stepscope.run.model import NO_TIME, EventTable, Floats, Ints, Rank, Run, Segment, Stamps, StepTable
 from stepscope.run.save_tails import save_tails
 from stepscope.run.span_rows import OUTSIDE, WAITS, inside, joined, overlaps
@@ -24,8 +24,6 @@ from stepscope.source.span_file import Lane
 FORMAT = dataclasses.replace(stepscope_spans.FORMAT, name="stepscope_spans")
 # The log's own lines are the frame of the run where they cover this share of the steps' time.
 _COVERS = 0.8
-# On a busy machine a line arrives this much later than it was printed.
-_LATE_NS = 20_000_000
 _STOPS = ("evaluation", "checkpoint")
 # Kinds that are a training's own, at whatever time.
 _WORK = ("step", *WAITS, *_STOPS, "compile")
@@ -166,7 +164,7 @@ def _frame(frame: tuple[int, int] | None, main: MainLane) -> Stamps:
         first, last = frame
         # What began right after the first line was printed may have done so before we had that line.
         begins = joined(main.lanes[0].spans, ("evaluation", "checkpoint"))[:, 0]
-        first = int(begins[(begins > first - _LATE_NS) & (begins < first)].min(initial=first))
+        first = int(begins[(begins > first - LATE_NS) & (begins < first)].min(initial=first))
     else:
         # Collections while packages are imported, and when the process ends, are no part of it.
         own = [lane.spans[kind] for lane in main.lanes for kind in _WORK if len(lane.spans.get(kind, ()))]

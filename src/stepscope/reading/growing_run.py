@@ -228,7 +228,7 @@ class GrowingRun:
         is_bar = groups.get("took_clock") or groups.get("took_samples")
         bar = f"{label_of(text)} {groups.get('took_samples')}" if is_bar else None  # of another total: another bar
         loss = number(groups.get("val_loss"))
-        if kind == "evaluation" and took_ns(groups) is None and (took_s := self.step_lines.take_duration()) is not None:
+        if kind == "evaluation" and took_ns(groups) is None and (took_s := self._evaluation_took()) is not None:
             groups = {**groups, "took_s": f"{took_s:.9f}"}
         if kind == "evaluation" and self._is_result_of_own_bar(took_ns(groups)):
             self._disown_bar()
@@ -262,6 +262,13 @@ class GrowingRun:
         losses = (loss, number(groups.get("train_loss")))
         if step is not None and any(value is not None and not math.isfinite(value) for value in losses):
             self.others.note_nonfinite(1, (step, self.num_lines), (step, self.num_lines))
+
+    def _evaluation_took(self) -> float | None:
+        """The seconds that the lines before an evaluation's tell, or their timestamps."""
+        timestamps = self.file.timestamps
+        since = self.step_lines.take_since(timestamps.moment) if timestamps.is_new else None
+        stated = self.step_lines.take_duration()
+        return since if stated is None else stated
 
     def _is_result_of_own_bar(self, took: int | None) -> bool:
         """Whether the bar that was taken for the training's is full, and an evaluation took just as long as it."""

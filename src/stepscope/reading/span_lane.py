@@ -12,18 +12,20 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stepscope.columns.statistics import median, quantile
+from stepscope.columns.statistics import median
 from stepscope.reading.arrival_rows import came_one_by_one
 from stepscope.run.model import NO_TIME, Ints, Run
 from stepscope.run.span_rows import OUTSIDE, WAITS, overlaps, row_starts
 from stepscope.source.span_file import Lane, main_lanes
 
+# On a busy machine a line arrives this much later than it was printed.
+LATE_NS = 20_000_000
 # Fewer recorded steps than this are not worth leaving the log for.
 _LEAST_STEPS = 2
 # A loop that makes so many steps of an optimizer, at most, for each step that it prints, by this many printed ones.
 _MOST_JOINED, _LEAST_PRINTED, _MOSTLY = 8, 4, 0.8
 # A step that collects what several learn from is this many times longer than those, and so much of the time.
-_COLLECTS, _OTHERS, _LEAST_SHARE, _NEARLY = 3.0, 0.25, 0.2, 0.9
+_COLLECTS, _LEAST_SHARE, _NEARLY = 3.0, 0.2, 0.9
 
 
 class MainLane(NamedTuple):
@@ -96,10 +98,14 @@ def as_printed(main: MainLane, log: Run | None) -> MainLane:
     return _aligned(_joined(main, log), log) if main.is_counted else main
 
 
-def _places(main: MainLane, log: Run) -> tuple[Ints, Ints]:
-    """The numbers that the log prints of steps, and the recorded step that each line comes right after."""
+def _places(main: MainLane, log: Run, late_ns: int = 0) -> tuple[Ints, Ints]:
+    """The numbers that the log prints of steps, and the recorded step that each line comes right after.
+
+    late_ns
+        How long before they came the lines were printed.
+    """
     is_timed = log.steps.t_ns != NO_TIME
-    place = np.searchsorted(main.end, log.steps.t_ns[is_timed], side="right") - 1
+    place = np.searchsorted(main.end, log.steps.t_ns[is_timed] - late_ns, side="right") - 1
     return log.steps.step[is_timed][place >= 0], place[place >= 0]
 
 
@@ -143,10 +149,20 @@ def _collecting(main: MainLane) -> npt.NDArray[np.bool_] | None:
     own = np.maximum(np.maximum(follows, main.end) - starts - overlaps(stops, starts, np.maximum(follows, main.end)), 0)
     if len(own) < 2 * _LEAST_PRINTED:
         return None
-    long = own > _COLLECTS * quantile(own.astype(np.float64), _OTHERS)
-    if int(long.sum()) < _LEAST_PRINTED or own[long].sum() < _LEAST_SHARE * own.sum():
+    long = own > _between_two_kinds(own)
+    if int(long.sum()) < _LEAST_PRINTED or long.all() or own[long].sum() < _LEAST_SHARE * own.sum():
         return None
-    return np.asarray(long, dtype=np.bool_)
+    return long if own[long].min() >= _COLLECTS * float(median(own[~long])) else None
+
+
+def _between_two_kinds(lengths: Ints) -> int:
+    """The longest of the shorter ones, where the time is shared between lengths of two kinds as far apart as can be."""
+    ordered = np.maximum(np.sort(lengths), 1).astype(np.float64)
+    weights = np.cumsum(ordered) / ordered.sum()
+    sums = np.cumsum(ordered * np.log(ordered)) / ordered.sum()
+    below, above = weights[:-1], np.maximum(1 - weights[:-1], 1e-12)
+    apart = below * above * ((sums[-1] - sums[:-1]) / above - sums[:-1] / below) ** 2
+    return int(ordered[int(np.argmax(apart))])
 
 
 def _by_collecting(collects: npt.NDArray[np.bool_], place: Ints) -> Ints | None:
@@ -188,9 +204,13 @@ def _aligned(main: MainLane, log: Run | None) -> MainLane:
         return main
     every = _counted_on(printed, place)
     offsets = printed - every * main.number[place]
-    values, counts = np.unique(offsets, return_counts=True)
-    best = int(values[np.argmax(counts)])
-    is_sure = counts.max() > 0.5 * len(offsets) and every * int(main.number[0]) + best >= 0
+    # A line that came late may seem to follow the step after its own.
+    numbers, earlier = _places(main, log, LATE_NS)
+    others = numbers - every * main.number[earlier]
+    by_time = {own: int((offsets == own).sum()) for own in {*offsets.tolist(), *others.tolist()}}
+    votes = {own: max(num, int((others == own).sum())) for own, num in by_time.items()}
+    best = max(votes, key=lambda own: (votes[own], by_time[own]))
+    is_sure = votes[best] > 0.5 * len(offsets) and every * int(main.number[0]) + best >= 0
     return main._replace(number=every * main.number + best, span=every * main.span) if is_sure else main
 
 

@@ -35,6 +35,7 @@ NAMES_STEP = frozenset({"step", "batch", "epoch", "samples_per_s", MEAN_RATE, *S
 EVALUATED = frozenset({"val_loss", "evaluated", "took_s", "took_ms", "took_clock"})
 NOT_A_TIME = -1
 _MULTIPLES = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
+_FINE_LEFT_S = 10.0  # fewer whole seconds say less than what is known by then
 _FINE_MINUTES = 10  # fewer whole minutes say less than what is known by then
 # Of fewer, only the line on which the figure falls: the whole minute is still left, or part of it where the minutes
 # that have passed were cut off too.
@@ -57,8 +58,9 @@ class StepLineReader:
         self._format, self._totals, self._header, self._rows = fmt, totals, header, rows
         self._ahead: Groups = {}  # step, epoch, batch or time as the lines before a step line state them
         self._began_ns: int | None = None  # the moment at which something began that a line will say ended
+        self._begun_at: int | None = None  # the timestamp of the line that says that an evaluation begins
         self._clock_epoch: int | None = None
-        self._clock_base = self._clock_end = 0
+        self._clock_base = self._clock_from = self._clock_end = self._clock_batch = 0
         self._mean_by_left: int | None = None
         self._minutes_left: float | None = None
         self._left_batch: float | None = None  # of the line that said so
@@ -91,13 +93,20 @@ class StepLineReader:
         """Whether a line named an epoch that no row has been read of."""
         return "epoch" in self._ahead
 
-    def expect(self, groups: Groups) -> None:
-        """A line states something of the next step line, which lacks it."""
+    def take_since(self, moment: int) -> float | None:
+        """The seconds from the line that said that an evaluation begins to the moment of the line with its result."""
+        begun, self._begun_at = self._begun_at, None
+        return None if begun is None or moment < begun else (moment - begun) / NS
+
+    def expect(self, groups: Groups, moment: int = NO_TIME) -> None:
+        """A line, printed at `moment`, states something of the next step line, which lacks it."""
         if self._format.layout.bars_are_epochs and groups.get("batch"):
             groups = self._with_epoch(groups, self._bar_line)
         self._ahead.update((name, value) for name, value in groups.items() if value and name in AHEAD)
         if groups.get("began"):
             self._began_ns = _moment_ns(groups["began"])
+        elif groups.get("began") == "" and moment != NO_TIME:
+            self._begun_at = moment
         if groups.get("ended"):
             self._expect_span(_moment_ns(groups["ended"]))
 
@@ -187,12 +196,14 @@ class StepLineReader:
     def _left_figure(self, groups: Groups) -> int | None:
         """The mean step of an epoch by the time that its other batches will take; the best reading so far."""
         minutes, batches = number(groups.get(MINUTES_LEFT)), number(groups.get("batches") or groups.get("total"))
-        batch = number(groups.get("batch") or groups.get("step"))
+        batch, percent = number(groups.get("batch") or groups.get("step")), number(groups.get("percent"))
+        if batches is None and batch and percent:
+            batches = 100 * batch / percent
         if batch is None or batches is None or batch >= batches:
             return self._mean_by_left
         left_s = parse_clock(groups.get(CLOCK_LEFT) or "")
-        if left_s is not None:
-            return round(left_s * NS / (batches - batch))
+        if left_s is not None and (left_s >= _FINE_LEFT_S or self._mean_by_left is None):
+            self._mean_by_left = round(left_s * NS / (batches - batch))
         if minutes is None:
             return self._mean_by_left
         # Cut off, not rounded: half a minute more on average, and more than that where the figure has just fallen.
@@ -274,12 +285,25 @@ class StepLineReader:
         if epoch != self._clock_epoch:
             last = self._rows.last_figure if len(self._rows) else NO_TIME
             last = 0 if last == NO_TIME else last
-            if self._clock_epoch is None or figure < self._clock_end - self._clock_base:  # else it ran on
-                self._clock_base = max(last, self._clock_end)
+            if self._ran_on(figure, whole(groups.get("batch"))):
+                self._clock_from = self._clock_end - self._clock_base
+            else:
+                self._clock_base, self._clock_from = max(last, self._clock_end), 0
             self._clock_epoch = epoch
         # The last state of a full bar repeats its step, so it is no row, but it shows whether to round up.
         self._clock_end = self._clock_base + _rounded(groups, figure)
+        self._clock_batch = whole(groups.get("batch")) or 0
         return self._clock_base + figure
+
+    def _ran_on(self, figure: int, batch: int | None) -> bool:
+        """Whether an epoch's clock goes on from the one before: the pace is then more like that one's."""
+        passed = self._clock_end - self._clock_base
+        before = passed - self._clock_from  # of the last epoch
+        if self._clock_epoch is None or not batch or not self._clock_batch or figure <= passed or before <= 0:
+            return False
+        pace = before / self._clock_batch
+        own, on = abs(math.log(figure / batch / pace)), abs(math.log((figure - passed) / batch / pace))
+        return on < own
 
     def _full_step(self, text: str | None, step: int | None) -> int | None:
         """Of a step printed as `14K`, the digits left out, where the rows before it are evenly spaced."""

@@ -365,4 +365,8 @@ def _changes_pace(report: Report) -> bool:
 
 def _untimed(report: Report) -> Message:
     """What to do about a log that does not say how long anything took."""
-    return say("summary-for-times" if unread_reason(report) is None else "summary-teach")
+    if unread_reason(report) is not None:
+        return say("summary-teach")
+    # A recording has its times: what it lacks is the iterations.
+    is_timed = report.run.is_recorded and report.trace is None
+    return say("summary-for-trace" if is_timed else "summary-for-times")

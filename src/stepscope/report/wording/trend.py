@@ -25,7 +25,7 @@ def trend_lines(report: Report, language: Language) -> list[str]:
     if found.every is not None:
         pace = found.message.args["pace"]
         text += " " + language.text("trend-every", count=found.every, pace=pace)
-    if found.unit != "s":
+    if found.unit != "s" and not report.has_times:
         text += " " + language.text("rate-needs-size")
     return [text]
 
