@@ -150,6 +150,16 @@ def test_evaluations_and_checkpoints_are_known_by_their_words_in_chinese():
     assert report.ledger.step.typical_s == pytest.approx(0.2, rel=0.02)
 
 
+@pytest.mark.parametrize("name", ["tokens_per_second_per_gpu", "tok/s/gpu", "samples per sec per device"])
+def test_a_rate_of_each_device_is_no_time(name):
+    """torchtune's files: what a step took does not follow from tokens a second where nobody says how many it has."""
+    lines = [
+        f"Step {n} | loss:{2 - n / 200:.4f} lr:0.0003 {name}:{1220 + n % 7 * 31:.2f} peak:17.3" for n in range(1, 90)
+    ]
+    report = explain(run_of(lines))
+    assert not report.ledger.wall_s
+
+
 def keras_3(num_epochs, *, steps=200, mean_s=0.15, took_s=9):
     """Keras 3 into a file: bars that are drawn again, and the figure of an epoch, validation inside."""
     for epoch in range(1, num_epochs + 1):
