@@ -140,14 +140,11 @@ def since_trained(run: Run, stop: Stop) -> Parts | None:
         return None
     if stop.row is None or stop.line != int(run.steps.line[stop.row]):
         return None  # a line of its own, which says nothing of when training was done
-    until = (
-        stop.save_ns
-        if stop.saved and stop.save_ns is not None and stop.begin_ns <= stop.save_ns <= stop.end_ns
-        else stop.end_ns
-    )
+    is_between = stop.saved and stop.save_ns is not None and stop.begin_ns <= stop.save_ns <= stop.end_ns
+    until = stop.save_ns if is_between and stop.save_ns is not None else stop.end_ns
     if until <= stop.begin_ns:
         return None  # both came at once: held back
-    return Parts((until - stop.begin_ns) / NS, (stop.end_ns - until) / NS if stop.saved else None)
+    return Parts((until - stop.begin_ns) / NS, (stop.end_ns - until) / NS if is_between else None)
 
 
 def _between_timestamps(run: Run, stops: Sequence[Stop]) -> dict[int, Parts]:
