@@ -1003,6 +1003,7 @@ infer-because-clock = Das passt zur laufenden Uhr in derselben Zeile.
 infer-because-rate = Das passt zur Rate in derselben Zeile.
 infer-because-left = Das passt zur Restzeit, die die Zeile nennt.
 infer-because-total = In der Summe ergibt das die Gesamtzeit, die am Ende des Logs steht.
+infer-because-growth = Der Wert wächst je Iteration um gleich viel, wie eine Uhr.
 infer-because-spacing = Zeilen, die mehr oder weniger Iterationen umfassen als die anderen, bestätigen es.
 infer-because-meter = Der Mittelwert folgt in Klammern, wie bei einer Anzeige, die bei jeder Iteration aktualisiert wird.
 infer-because-amounts = Mit einer kürzeren Einheit würden die anderen Zähler der Zeile schneller wachsen, als es ein Rechner schafft.

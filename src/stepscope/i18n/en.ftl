@@ -1007,6 +1007,7 @@ infer-because-clock = It matches the running clock on the same line.
 infer-because-rate = It matches the rate on the same line.
 infer-because-left = It matches the time left that the line prints.
 infer-because-total = It adds up to the total time that the log states at its end.
+infer-because-growth = It grows by the same for each iteration, as a clock does.
 infer-because-spacing = Lines that cover more or fewer iterations than the others confirm it.
 infer-because-meter = Its mean follows in brackets, as with a meter that is updated at every iteration.
 infer-because-amounts = With a shorter unit, the other counts on the line would grow faster than any machine allows.

@@ -1006,6 +1006,7 @@ infer-because-clock = Concuerda con el reloj de la misma línea.
 infer-because-rate = Concuerda con la velocidad de la misma línea.
 infer-because-left = Concuerda con el tiempo restante que imprime la línea.
 infer-because-total = Sumado, da el tiempo total que indica el log al final.
+infer-because-growth = El valor crece lo mismo en cada iteración, como un reloj.
 infer-because-spacing = Lo confirman las líneas que abarcan más o menos iteraciones que las demás.
 infer-because-meter = Le sigue su media entre paréntesis, como en un medidor que se actualiza en cada iteración.
 infer-because-amounts = Con una unidad más corta, los otros contadores de la línea subirían más rápido de lo que permite cualquier máquina.

@@ -665,7 +665,7 @@ train-no-tracker = { $name } n’a pas pu démarrer ({ $reason }). L’entraîne
 train-kept = Les logs et le meilleur checkpoint de l’exécution précédente de ce dossier sont maintenant dans { $folder }.
 train-unknown-setting = { $setting } dans { $path } n’est pas un réglage de ce programme et n’a aucun effet.
 train-bf16-crashes = bfloat16 plante sur ce CPU (testé dans un processus fils) : entraînement en float32.
-train-bf16-faster = bfloat16 prend { $ratio } fois le temps de float32 sur ce CPU (testé dans un processus fils) : l'entraînement l'utilise ; --dtype=float32 pour la pleine précision.
+train-bf16-faster = bfloat16 prend { $ratio } fois le temps de float32 sur ce CPU (testé dans un processus fils) : l’entraînement l’utilise ; --dtype=float32 pour la pleine précision.
 train-bf16-slower = bfloat16 prend { $ratio } fois le temps de float32 sur ce CPU (testé dans un processus fils) : entraînement en float32.
 train-cuda-only = { $dtype } est réservé à CUDA : entraînement en float32 sur { $device }.
 train-staging = Les checkpoints gardent une copie de { $size } Go dans la mémoire de l’hôte pour que l’entraînement n’attende pas le disque (avec --staging=False, il attend et aucune copie n’est gardée).
@@ -1003,6 +1003,7 @@ infer-because-clock = Cela concorde avec l’horloge de la même ligne.
 infer-because-rate = Cela concorde avec le débit de la même ligne.
 infer-because-left = Cela concorde avec le temps restant que la ligne affiche.
 infer-because-total = La somme correspond à la durée totale indiquée à la fin du log.
+infer-because-growth = La valeur augmente d’autant à chaque itération, comme une horloge.
 infer-because-spacing = Les lignes qui couvrent plus ou moins d’itérations que les autres le confirment.
 infer-because-meter = Sa moyenne suit entre parenthèses, comme avec un compteur mis à jour à chaque itération.
 infer-because-amounts = Avec une unité plus courte, les autres compteurs de la ligne croîtraient plus vite que ne le permet aucune machine.

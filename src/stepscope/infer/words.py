@@ -25,7 +25,7 @@ STEP = (
 )
 # `Epoch 54`, or `54 Epoch`: one, for several of them are an amount
 EPOCH = (
-    rf"(?:{_BEFORE}(?i:epoch){_GLUE}|(?<![\w./:-])(?=\d+(?:st|nd|rd|th)?[ _](?i:epoch)(?![A-Za-z])))"
+    rf"(?:{_BEFORE}(?i:epoch){_GLUE}|(?<![\w./:-])(?=\d+(?:st|nd|rd|th)?[ _](?i:epoch)(?!\w)))"
     r"(?P<epoch>\d+)(?!\.\d)(?:\s?/\s?(?P<epochs>\d+))?"
 )
 # `4/411 [....]`: of an epoch, or of the run

@@ -97,10 +97,7 @@ def by_whole_rows(run: Run, stops: Sequence[Stop]) -> Run:
     beside = []
     by_timestamps = _between_timestamps(run, stops)
     for stop in stops:
-        found, own = by_timestamps.get(stop.line, Parts(None, None)), since_trained(stop)
-        if own is not None:
-            # A checkpoint after the result has a line of its own, which says when it was over.
-            found = Parts(own.evaluation_s, found.save_s if own.save_s is None else own.save_s)
+        found = since_trained(run, stop) or by_timestamps.get(stop.line, Parts(None, None))
         took_s = found.evaluation_s if stop.evaluation_took_s is None else stop.evaluation_took_s
         save_took_s = found.save_s if stop.save_took_s is None else stop.save_took_s
         evaluation_s = took_s if stop.evaluated and stop.evaluation_inside else 0.0
@@ -134,13 +131,15 @@ class Parts(NamedTuple):
     save_s: float | None
 
 
-def since_trained(stop: Stop) -> Parts | None:
+def since_trained(run: Run, stop: Stop) -> Parts | None:
     """What an evaluation took whose result is on the row's own line, from when the log says that training is done.
 
     A checkpoint between them ends it, by its own line.
     """
     if stop.begin_ns is None or stop.end_ns is None or not stop.evaluation_inside:
         return None
+    if stop.row is None or stop.line != int(run.steps.line[stop.row]):
+        return None  # a line of its own, which says nothing of when training was done
     is_between = stop.saved and stop.save_ns is not None and stop.begin_ns <= stop.save_ns <= stop.end_ns
     until = stop.save_ns if is_between and stop.save_ns is not None else stop.end_ns
     if until <= stop.begin_ns:
@@ -162,7 +161,12 @@ def _between_timestamps(run: Run, stops: Sequence[Stop]) -> dict[int, Parts]:
     headed: dict[int, float] = {}
     saves: dict[int, float] = {}
     row_s: dict[int, float] = {}
+    first_row_s: dict[int, float] = {}
     for stop in stops:
+        if stop.row == 0 and stop.evaluated and None not in {stop.begin_ns, stop.end_ns}:
+            # Before the first row only a heading shows where its evaluation began.
+            headed[stop.line] = (int(stop.end_ns or 0) - int(stop.begin_ns or 0)) / NS
+            first_row_s[stop.line] = float(run.steps.seconds[0])
         if not stop.row or t_ns[stop.row - 1] == NO_TIME:
             continue
         begin_ns = int(t_ns[stop.row - 1])  # of the row's line: an evaluation may have printed others since
@@ -174,7 +178,7 @@ def _between_timestamps(run: Run, stops: Sequence[Stop]) -> dict[int, Parts]:
         if stop.saved and stop.save_ns is not None and before_ns is not None:
             saves[stop.line] = (stop.save_ns - before_ns) / NS
     if _share(evaluations, row_s) > _HEADED:
-        evaluations = headed
+        evaluations, row_s = headed, row_s | first_row_s
     evaluations, saves = (_telling(found, row_s) for found in (evaluations, saves))
     return {line: Parts(evaluations.get(line), saves.get(line)) for line in row_s}
 

@@ -23,6 +23,8 @@ LineKind = Literal[
     "step", "evaluation", "checkpoint", "gc", "data", "setting", "fact", "start", "resume", "remark", "chatter"
 ]
 _compile = cache(re.compile)  # a format's patterns are compiled when they are first tried
+_CLASSES = re.compile(r"\\[A-Za-z]")
+_WORDS_OF_PATTERN = re.compile(r"[A-Za-z]{2,}")
 Covers = Literal["step", "window", "cumulative", "stamp"]
 
 
@@ -365,13 +367,19 @@ class Format:
         if self.inferred is None:
             return self.layout.lines_end_epochs
         heads = [line.pattern.partition("(?P<step>") for line in self.lines if line.kind in {"step", "fact"}]
-        return any(found and "epoch" in before[-40:].lower() for before, found, _ in heads)
+        return any(found and _last_word(before[-60:]).startswith("epoch") for before, found, _ in heads)
 
     @cached_property
     def sieve(self) -> Sieve:
         """Which of the lines may match a text."""
         is_known = self.line_words is not None and len(self.line_words) == len(self.lines)
         return Sieve([line.pattern for line in self.lines], self.line_words if is_known else None)
+
+
+def _last_word(pattern: str) -> str:
+    """The word that a piece of a pattern ends with, in lower case: of `Epoch:\\s*\\S+,\\s+Step:\\s*`, `step`."""
+    words = _WORDS_OF_PATTERN.findall(_CLASSES.sub(" ", pattern))
+    return words[-1].lower() if words else ""
 
 
 def convert(name: str, text: str) -> Value | None:

@@ -13,9 +13,26 @@ _ENDED = LazyPattern(
     r"(?i)(?:(?<!\w)(?P<a>\d{1,5})\s?(?:st|nd|rd|th) epoch|(?<![a-z])epoch\W{0,3}(?P<b>\d{1,5})(?![\d.]))"
     r"[^\n]{0,40}?\b(?:finish(?:ed)?|done|completed?|ended|over)\b"
 )
-_CHARS = 200
+# `Beginning of Epoch 1/2, Total Micro Batches 460`, `900 iters/epoch`, `Steps per epoch: 1,250`
+_COUNTED = r"(?:steps|iterations|iters|(?:micro[ -]?|mini[ -]?)?batches)"
+_SAID = LazyPattern(
+    rf"(?i)(?<![a-z])(?:{_COUNTED}[ _-]?(?:per|/|in an?)[ _-]?epoch\W{{1,4}}(?P<a>\d[\d,]{{0,11}})"
+    rf"|total (?:micro |mini)?batches\W{{1,3}}(?P<b>\d[\d,]{{0,11}}))(?![\d.]*\d?[%a-z])"
+    rf"|(?<![\d.,])(?P<c>\d[\d,]{{0,11}}) {_COUNTED}\s?(?:per|/|an|each)\s?epoch\b"
+)
+_CHARS = 160
 _LEAST_EPOCHS = 3
 _EVEN = 1  # rows by which the ends of epochs may be off: steps between two rows have none of their own
+
+
+def said_per_epoch(run: Run, texts: list[str]) -> int | None:
+    """By the words before the first row, where they agree and no row of the first epoch is beyond them."""
+    found = {
+        int((own["a"] or own["b"] or own["c"]).replace(",", ""))
+        for text in texts
+        if (own := _SAID.search(text[:_CHARS])) is not None
+    }
+    return found.pop() if len(found) == 1 and max(found) > 1 and int(run.steps.step[0]) <= max(found) else None
 
 
 def steps_per_epoch(run: Run, texts: list[str]) -> int | None:

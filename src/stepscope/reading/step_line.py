@@ -60,7 +60,7 @@ class StepLineReader:
         self._began_ns: int | None = None  # the moment at which something began that a line will say ended
         self._begun_at: int | None = None  # the timestamp of the line that says that an evaluation begins
         self._clock_epoch: int | None = None
-        self._clock_base = self._clock_end = 0
+        self._clock_base = self._clock_from = self._clock_end = self._clock_batch = 0
         self._mean_by_left: int | None = None
         self._minutes_left: float | None = None
         self._left_batch: float | None = None  # of the line that said so
@@ -285,14 +285,27 @@ class StepLineReader:
         if epoch != self._clock_epoch:
             last = self._rows.last_figure if len(self._rows) else NO_TIME
             last = 0 if last == NO_TIME else last
-            # It ran on where a new epoch begins later than the one before ended; a full bar may just be a slow one.
+            # A bar that is first drawn when it is full may just be that of a slow epoch.
             is_full = groups.get("batch") is not None and groups.get("batch") == groups.get("batches")
-            if self._clock_epoch is None or is_full or figure < self._clock_end - self._clock_base:
-                self._clock_base = max(last, self._clock_end)
+            if not is_full and self._ran_on(figure, whole(groups.get("batch"))):
+                self._clock_from = self._clock_end - self._clock_base
+            else:
+                self._clock_base, self._clock_from = max(last, self._clock_end), 0
             self._clock_epoch = epoch
         # The last state of a full bar repeats its step, so it is no row, but it shows whether to round up.
         self._clock_end = self._clock_base + _rounded(groups, figure)
+        self._clock_batch = whole(groups.get("batch")) or 0
         return self._clock_base + figure
+
+    def _ran_on(self, figure: int, batch: int | None) -> bool:
+        """Whether an epoch's clock goes on from the one before: the pace is then more like that one's."""
+        passed = self._clock_end - self._clock_base
+        before = passed - self._clock_from  # of the last epoch
+        if self._clock_epoch is None or not batch or not self._clock_batch or figure <= passed or before <= 0:
+            return False
+        pace = before / self._clock_batch
+        own, on = abs(math.log(figure / batch / pace)), abs(math.log((figure - passed) / batch / pace))
+        return on < own
 
     def _full_step(self, text: str | None, step: int | None) -> int | None:
         """Of a step printed as `14K`, the digits left out, where the rows before it are evenly spaced."""
