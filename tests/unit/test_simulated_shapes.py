@@ -125,6 +125,41 @@ def test_the_words_before_the_first_step_say_how_far_the_epochs_go():
     assert report.forecast.remaining_s == pytest.approx(700 * 1.32, rel=0.03)
 
 
+def test_evaluations_and_checkpoints_are_known_by_their_words_in_chinese():
+    """The epoch's own clock and the evaluation's time have one word; only the evaluation's does not grow."""
+    lines, second = [], 0
+
+    def add(text, took=0):
+        nonlocal second
+        second += took
+        lines.append(f"2026-11-02 13:{second // 60 % 60:02d}:{second % 60:02d} | INFO | {text}")
+
+    for epoch in range(1, 5):
+        for batch in range(100, 1001, 100):
+            add(
+                f"第 {epoch}/4 轮 | 批次 {batch}/1000 | 损失: {2 / epoch - batch / 9e3:.4f} | 已用时: {batch // 5}.2秒",
+                20,
+            )
+        add(f"第 {epoch} 轮结束, 开始验证...")
+        add(f"验证准确率: 0.9{epoch}1, 用时 {24 + epoch % 2}.4秒", 24 + epoch % 2)
+        add("保存最佳模型到 output/best.pt")
+    report = explain(run_of(lines))
+    ledger = {phase["phase"]: phase for phase in report.to_dict()["ledger"]}
+    assert ledger["evaluation"]["seconds"] == pytest.approx(98, rel=0.1)
+    assert report.run.events.kind.count("checkpoint") == 4
+    assert report.ledger.step.typical_s == pytest.approx(0.2, rel=0.02)
+
+
+@pytest.mark.parametrize("name", ["tokens_per_second_per_gpu", "tok/s/gpu", "samples per sec per device"])
+def test_a_rate_of_each_device_is_no_time(name):
+    """torchtune's files: what a step took does not follow from tokens a second where nobody says how many it has."""
+    lines = [
+        f"Step {n} | loss:{2 - n / 200:.4f} lr:0.0003 {name}:{1220 + n % 7 * 31:.2f} peak:17.3" for n in range(1, 90)
+    ]
+    report = explain(run_of(lines))
+    assert not report.ledger.wall_s
+
+
 def keras_3(num_epochs, *, steps=200, mean_s=0.15, took_s=9):
     """Keras 3 into a file: bars that are drawn again, and the figure of an epoch, validation inside."""
     for epoch in range(1, num_epochs + 1):
