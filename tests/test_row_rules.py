@@ -60,7 +60,7 @@ def test_a_sample_needs_its_rule(rule, sample, monkeypatch):
 def as_batch(row):
     """A row as it would come from reading in bulk, without its timestamp: those are placed before rules are asked."""
     figure = None if row.figure == NO_TIME else np.array([row.figure])
-    return RowBatch(np.array([row.step]), np.array([row.line]), figure, *[None] * 7)
+    return RowBatch(np.array([row.step]), np.array([row.line]), figure, *[None] * 11)
 
 
 @pytest.mark.parametrize(("rule", "sample"), SAMPLES)

@@ -7,7 +7,7 @@ import pytest
 from stepscope.analysis.explain import explain
 from stepscope.catalogue.detect import load
 from stepscope.reading.log_reader import LogReader
-from tests.unit.logs import report_of, run_of
+from tests.unit.logs import full, report_of, run_of
 
 
 def report_as(name, lines, **flags):
@@ -415,3 +415,36 @@ def test_losses_printed_more_often_than_checkpoints_are_the_rows():
     report = report_of(lines)
     assert report.run.format.name != "hf_trainer_saves"
     assert len(report.run.steps.step) == 50
+
+
+def litgpt(*, total_s, printed_ms=400, evaluations=2):
+    """A pretraining that prints the last of every four micro-batches, which also steps the optimizer."""
+    lines = ["Time to instantiate model: 0.31 seconds.", "Total parameters: 1,100,048,384"]
+    for step in range(1, 201):
+        lines.append(
+            f"Epoch 1 | iter {4 * step} step {step} | loss train: {9 - step / 50:.3f}, val: n/a | "
+            f"iter time: {printed_ms + step % 3:.2f} ms (step) remaining time: 0:0{4 - step // 50}:00"
+        )
+        if evaluations and step % (200 // evaluations) == 0:
+            lines.append(f"iter {4 * step}: val loss {6.0:.4f}, val time: 10000.00 ms")
+    return [*lines, "| Performance", f"| - Training Time : {total_s:.2f} s", "| - Tok/sec       : 9000.00 tok/s"]
+
+
+def test_a_total_says_that_the_unprinted_steps_are_shorter():
+    """200 printed of 0.4 s, 600 unprinted of 0.3 s, 20 s of evaluations."""
+    report = report_of(litgpt(total_s=280.2))
+    assert report.ledger.wall_s == pytest.approx(280.2, rel=0.01)
+    assert report.ledger.step.typical_s == pytest.approx(0.3, rel=0.02)
+    assert "those take longer" in full(report)
+
+
+def test_a_total_that_fits_leaves_the_printed_steps_a_sample():
+    report = report_of(litgpt(total_s=341))
+    assert report.ledger.step.typical_s == pytest.approx(0.401, rel=0.01)
+    assert "those take longer" not in full(report)
+
+
+def test_a_total_of_something_else_is_held_against_the_reading():
+    report = report_of(litgpt(total_s=90))
+    assert report.ledger.step.typical_s == pytest.approx(0.401, rel=0.01)
+    assert next(check for check in report.reading.checks if check.code == "R01").verdict == "disagrees"

@@ -41,3 +41,27 @@ def test_steps_that_get_slower_open_the_interval():
     ledger = report_of(lines).ledger
     assert ledger.wall_low_s <= spent <= ledger.wall_high_s
     assert ledger.wall_s == pytest.approx(spent, rel=0.05)
+
+
+def shares(until, *, total_s=3600.0):
+    """fastText's one line, drawn over and over: tenths of a percent, and what is left of the hour."""
+    drawn = []
+    for tenths in range(until + 1):
+        left = round(total_s * (1 - tenths / 1000))
+        clock = f"{left // 3600:3}h{left // 60 % 60:2}m{left % 60:2}s"
+        drawn.append(
+            f"\rProgress: {tenths / 10:5.1f}% words/sec/thread:   15730 lr:  0.050000 avg.loss:  0.412345 ETA: {clock}"
+        )
+    return "".join(drawn) + "\n"
+
+
+def test_a_share_and_what_is_left_make_the_time_of_a_percent():
+    report = report_of(["Read 124M words", shares(400)])
+    assert report.ledger.step.typical_s == pytest.approx(36, rel=0.02)
+    assert report.forecast.remaining_s == pytest.approx(2160, rel=0.02)
+
+
+def test_the_last_percent_is_the_end():
+    report = report_of(["Read 124M words", shares(1000)])
+    assert report.state.value == "finished"
+    assert report.ledger.wall_s == pytest.approx(3600, rel=0.02)

@@ -83,7 +83,7 @@ def test_ends_that_lie_decades_apart_have_units_of_their_own():
     assert english.span(0.002, 0.9) == "2–900 ms"
     assert english.span(40, 10_800) == "40 s – 3 h"
     assert english.span(4_000, 518_400) == "1 h – 6 d"
-    assert english.span(0.0001, 2.18, 0.446) == "≤ 2,180 ms"
+    assert english.span(0.0001, 2.18, 0.446) == "≤ 2.18 s"
 
 
 def test_a_range_is_in_the_unit_of_what_it_is_next_to():

@@ -98,7 +98,7 @@ def range_parts(
     is_open = not any(round(value, digits) for value, digits, _ in first)
     if not is_open and high >= _DECADES_APART * low > 0:
         return _coarse(low), _coarse(high)
-    if near is not None and 0.001 <= near < 0.9995 <= high < 9.995:
+    if not is_open and near is not None and 0.001 <= near < 0.9995 <= high < 9.995:
         return [(low * 1e3, 0, "ms")], [(10.0 * round(high * 100), 0, "ms")]
     for unit_s, sign, limit_s in ((1.0, "s", _MINUTE), (60.0, "min", _HOUR)):
         if unit_s <= low and (low + high) / 2 < limit_s <= high < _MOST_OF_A_UNIT * unit_s:

@@ -21,8 +21,8 @@ _ROUND = (50, 100, 200, 250, 500, 1000, 2000)
 _STOCK_STEPS, _STOCK_LOG_SD = 136.0, 1.0
 
 
-# An evaluation seldom takes more than this share of the training between two of them.
-_MOST_OF_TRAINING = 0.25
+# A validation of the whole set, once an epoch, seldom takes more than this share of the training between two of them.
+_MOST_OF_TRAINING, _ABOUT = 0.25, 0.8
 
 
 class WorkLeft(NamedTuple):
@@ -97,6 +97,9 @@ def _untimed_s(run: Run, timeline: Timeline, schedule: Schedule, evaluation: Wor
         return 0.0
     done = sum(stop.evaluated for stop in last_stops(run))
     every = schedule.max_steps / (done + evaluation.num)
+    epoch = run.settings.count("steps_per_epoch")
+    if not run.format.counts_epochs and (not epoch or every < epoch * _ABOUT):
+        return 0.0  # of a few batches each
     return evaluation.num * _MOST_OF_TRAINING * every * level_s
 
 

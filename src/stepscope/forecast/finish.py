@@ -163,9 +163,10 @@ def look_ahead(run: Run, ledger: Ledger, previous: Sequence[Run] = ()) -> Outloo
     stops = price_stops(run, ledger, timeline, schedule, level.seconds)
     tried = look_back(timeline, level, generates=run.format.habits.evaluation.generates_text is True)
     seconds = schedule.num_steps * level.seconds + stops.seconds
+    seconds += schedule.num_trainings * (ledger.seconds("gap") + ledger.seconds("warmup")) / max(1, run.num_trainings)
     seconds += tried.whole_share * (schedule.num_steps * tried.whole_s - seconds)
     signs = Signs(
-        share_done=(schedule.max_steps - schedule.num_steps) / max(1, schedule.max_steps),
+        share_done=1 - schedule.num_steps / max(1, schedule.max_steps * (run.num_trainings + schedule.num_trainings)),
         errors=tried.errors,
         drift=level.drift,
         noise=level.noise,
@@ -323,6 +324,9 @@ def _assumptions(run: Run, found: Outlook) -> tuple[Message, ...]:
         said.insert(0, say("assume-level", duration=Seconds(found.level.seconds)))
     if found.level.is_transient and not found.like:
         said.append(say("assume-passes"))
+    if found.schedule.num_trainings:
+        steps = found.schedule.max_steps
+        said.append(say("assume-further-trainings", count=found.schedule.num_trainings, steps=steps))
     every = run.settings.get("eval_interval")
     if every is not None and every.origin == "default" and found.schedule.num_evaluations:
         said.append(say("assume-default-interval", count=run.settings.count("eval_interval") or 0))

@@ -58,6 +58,7 @@ run-before-same = En el entrenamiento anterior tardaba casi lo mismo: { $duratio
 run-regimes = La velocidad cambió: { $levels }.
 run-level = { $duration } desde la iteración { $step }
 run-evaluations-inside = Incluye las evaluaciones: cada línea abarca las iteraciones anteriores y su evaluación, y no da el tiempo de cada parte.
+run-sampled-by-total = El log muestra una de cada { $count } iteraciones, y esas tardan más; el tiempo de las demás se deduce del total que imprime.
 run-sampled = El log muestra una de cada { $count } iteraciones; el tiempo de las demás se estima a partir de las impresas.
 run-settings = Ajustes: { $settings }.
 setting-from = { $settings } ({ $origin })
@@ -100,6 +101,8 @@ trend-since-times = Las iteraciones son { $factor } veces más { $pace ->
 } desde la { $step }: { $before } antes, { $after } después.
 data-bottleneck = La espera de datos ocupa el { $share } del tiempo ({ $wait } de { $step } por iteración): el cuello de botella es la carga de datos, y la GPU se queda esperando.
 data-share = La espera de datos ocupa el { $share } del tiempo ({ $wait } de { $step } por iteración).
+data-bottleneck-step = La espera de datos ocupa el { $share } de cada iteración ({ $wait } de { $step }): el cuello de botella es la carga de datos, y la GPU se queda esperando.
+data-share-step = La espera de datos ocupa el { $share } de cada iteración ({ $wait } de { $step }).
 data-first = Solo la primera línea espera datos: hasta la iteración { $step }, cada una esperó { $duration }; después, { $usual }. La carga de datos no frena el resto del entrenamiento.
 data-minor = La espera de datos ocupa el { $share } del tiempo: la carga de datos no es el cuello de botella.
 part-of-step = La mayor parte de una iteración es «{ $name }»: { $duration } de { $whole } ({ $share }).
@@ -260,6 +263,10 @@ assume-save-prior = Aún no se ha medido ningún checkpoint: se supone el coste 
 assume-evaluation-outside = El reloj de este log se detiene durante las evaluaciones y nada más indica lo que cuestan. El tiempo restante se cuenta con ese reloj, sin incluirlas; solo el extremo superior del intervalo les deja margen.
 assume-saves = Se supone un checkpoint tras el { $share } de las evaluaciones, como en las últimas.
 assume-default-interval = Se supone el intervalo de evaluación por defecto del programa, { $count } iteraciones; el log aún no lo confirma. Indica --set eval_interval=N.
+assume-further-trainings = { $count ->
+    [one] Después de este entrenamiento queda otro, también de { $steps } iteraciones; su tiempo está incluido.
+   *[other] Después de este entrenamiento quedan otros { $count }, de { $steps } iteraciones cada uno; su tiempo está incluido.
+}
 assume-default-total = Se supone el número de iteraciones por defecto del programa, { $count }; el total no se indica en ninguna parte.
 
 ## Qué cambiar
@@ -610,6 +617,7 @@ card-normal = Es normal en esta GPU: un modelo de este tamaño debería tardar {
 card-slow = Es lento en esta GPU: un modelo de este tamaño debería tardar { $span }.
 card-fast = Es más rápido de lo esperado: un modelo de este tamaño debería tardar { $span }.
 alarm-hang = Un rank dejó de responder y los demás abandonaron la espera: { $text }
+alarm-hang-after = Un rank dejó de responder y los demás abandonaron la espera al cabo de { $duration }: { $text }
 alarm-false-done = La línea { $line } dice que el entrenamiento ha terminado, pero la última iteración es la { $step } de { $total }.
 alarm-false-done-empty = { $count ->
     [one] La línea { $line } dice que el entrenamiento ha terminado, pero ese arranque falló antes de su primera iteración.
@@ -1383,6 +1391,7 @@ error-too-large-inside = este archivo descomprimido ocupa más de { $size }
 
 section-reading = ¿Se ha leído bien este log?
 reading-doubt = Esta lectura es dudosa ({ $confidence } de confianza): compruébala antes de fiarte de las cifras siguientes.
+reading-doubt-below = El mayor coste, abajo, puede ser un tiempo mal leído.
 reading-item = { $text } [{ $code }]
 reading-settle = Para aclararlo: stepscope formats try { $path } muestra cómo lee este log cada formato; --format-file ARCHIVO lo lee con otro y --set clave=valor indica lo que el log no dice.
 reading-agrees = Lectura: { $text }
@@ -1429,6 +1438,7 @@ audit-total-none = No hay ningún total con el que comparar.
 audit-total-negative = El total de { $duration } contradice sus partes.
 audit-total-explained = El { $share } del tiempo está contabilizado.
 audit-total-unexplained = Nada en el log explica el { $share } del tiempo ({ $duration }).
+audit-total-gap = Durante el { $share } del tiempo ({ $duration }) no se ejecutó nada, salvo que se hayan leído mal las marcas de tiempo.
 audit-counter-short = Hay muy pocas iteraciones para saber si su numeración es regular.
 audit-counter-regular = La numeración de las iteraciones es regular.
 audit-clock-none = El log no tiene marcas de tiempo que puedan retroceder.
@@ -1523,6 +1533,7 @@ summary-lost = { $count ->
   }
 summary-lost-all = El log no muestra ningún checkpoint: si no lo hay, se ha perdido todo ({ $wall })
 summary-for-times = Para tener tiempos, lánzalo así: stepscope run -- python train.py
+summary-for-trace = Para medir las iteraciones desde dentro, lánzalo así: stepscope run --trace -- python train.py
 summary-teach = Para saber qué significan estas líneas: stepscope formats try LOG --suggest
 summary-nothing-lost = No se ha perdido tiempo de entrenamiento: no se hizo ninguna iteración
 summary-left = Tiempo restante: { $left }{ $range }

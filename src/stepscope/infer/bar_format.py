@@ -73,7 +73,7 @@ def bar_format(reading: BarReading, name: str) -> Format | None:
         name=name,
         title=name,
         url="",
-        lines=(step, *evaluations, *unfinished),
+        lines=(step, *evaluations, *unfinished, *_epochs_line(reading)),
         samples=(Sample(_text(sample), "step"),),
         clock=Clock(
             covers="cumulative",
@@ -89,6 +89,16 @@ def bar_format(reading: BarReading, name: str) -> Format | None:
         ),
         inferred=_inferred(reading, epoch, restarts=restarts),
     )
+
+
+def _epochs_line(reading: BarReading) -> list[Line]:
+    """The bar around the training's, which says how many epochs there are."""
+    if reading.epochs is None:
+        return []
+    bar = reading.epochs.bars[-1]
+    label = _label_pattern(reading.epochs, None)
+    count = rf"\d+/(?P<epochs>{bar.total})"
+    return [Line("fact", rf"{label}\s*" + bar_pattern(bar.style, share=SHARE, count=count, clock=CLOCK))]
 
 
 def _counted_on(series: BarSeries) -> Bar | None:

@@ -149,6 +149,10 @@ class TimeColumn(NamedTuple):
     has_mean: bool = False
 
 
+# `tokens/s`, `samples_per_sec`, `tokens_per_second_per_gpu`
+_RATE_OF_WORK = re.compile(r"(?:/|per[_ ]|_per_)s(?:ec(?:ond)?s?)?(?:(?:/|[_ ]per[_ ])[a-z]+)?$")
+
+
 class Meaning(NamedTuple):
     """A column read one way, and why; `confidence` is 0 where another reading is as likely."""
 
@@ -245,11 +249,7 @@ def _column(index: int, field: Field, before: str, values: Floats) -> TimeColumn
         return TimeColumn(index, field, ("rate",), 1.0, values, is_mean)
     if field.kind == "clock" and words & _MOMENT_WORDS and only_rises(values):
         return TimeColumn(index, field, ("clock",), 1.0, values)
-    if (
-        "loss" in key
-        or (words & _PART_WORDS and not _PROCESSED.search(key))
-        or re.search(r"(?:/|per[_ ]|_per_)s(?:ec(?:ond)?s?)?$", key)
-    ):
+    if "loss" in key or (words & _PART_WORDS and not _PROCESSED.search(key)) or _RATE_OF_WORK.search(key):
         return None
     if _WHOLE_STEP.search(key):
         return TimeColumn(index, field, ("step",), 1.0 if "_s/" in key else _stated_unit(field, words), values, is_mean)

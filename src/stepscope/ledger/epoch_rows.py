@@ -85,8 +85,10 @@ def _are_few_epochs(run: Run, stops: Sequence[Stop]) -> bool:
 
 
 def _is_on_line(run: Run, stop: Stop) -> bool:
-    """Whether the result of an evaluation stands on the line of the row that holds it."""
-    return stop.row is not None and stop.evaluation_inside and stop.line == int(run.steps.line[stop.row])
+    """Whether the result of an evaluation stands on the line of the row that holds it, or next to it in its epoch."""
+    if stop.row is None or not stop.evaluation_inside:
+        return False
+    return run.format.counts_epochs or stop.line == int(run.steps.line[stop.row])
 
 
 def by_whole_rows(run: Run, stops: Sequence[Stop]) -> Run:
@@ -95,12 +97,12 @@ def by_whole_rows(run: Run, stops: Sequence[Stop]) -> Run:
     beside = []
     by_timestamps = _between_timestamps(run, stops)
     for stop in stops:
-        found = by_timestamps.get(stop.line, _Parts(None, None))
+        found = since_trained(run, stop) or by_timestamps.get(stop.line, Parts(None, None))
         took_s = found.evaluation_s if stop.evaluation_took_s is None else stop.evaluation_took_s
         save_took_s = found.save_s if stop.save_took_s is None else stop.save_took_s
         evaluation_s = took_s if stop.evaluated and stop.evaluation_inside else 0.0
         save_s = save_took_s if stop.saved and stop.save_inside else 0.0
-        if stop.row is not None:
+        if stop.row is not None and (evaluation_s or save_s):
             printed[stop.row] = printed.get(stop.row, 0.0) + (evaluation_s or 0.0) + (save_s or 0.0)
         known = stop._replace(
             evaluated=stop.evaluated and evaluation_s is not None,
@@ -113,19 +115,39 @@ def by_whole_rows(run: Run, stops: Sequence[Stop]) -> Run:
         if known.evaluated or known.saved:
             beside.append(known)
     dur = run.steps.dur_ns.copy()
-    for row, seconds in printed.items():
+    first_rows = set(run.steps.first_rows.tolist()) if run.clock.is_wall else set()
+    others = [seconds for row, seconds in printed.items() if row not in first_rows]
+    for row, own_s in printed.items():
+        # No line came before a first row: it is as long as the others are, and so is its stop.
+        seconds = float(median(np.array(others))) if row in first_rows and others else own_s
         dur[row] -= min(int(dur[row]), seconds_to_ns(seconds) // max(1, int(run.steps.span[row])))
     return dataclasses.replace(run, steps=dataclasses.replace(run.steps, kept_dur=dur)).with_stops(tuple(beside))
 
 
-class _Parts(NamedTuple):
+class Parts(NamedTuple):
     """Seconds of a stop's parts; None where they are unknown."""
 
     evaluation_s: float | None
     save_s: float | None
 
 
-def _between_timestamps(run: Run, stops: Sequence[Stop]) -> dict[int, _Parts]:
+def since_trained(run: Run, stop: Stop) -> Parts | None:
+    """What an evaluation took whose result is on the row's own line, from when the log says that training is done.
+
+    A checkpoint between them ends it, by its own line.
+    """
+    if stop.begin_ns is None or stop.end_ns is None or not stop.evaluation_inside:
+        return None
+    if stop.row is None or stop.line != int(run.steps.line[stop.row]):
+        return None  # a line of its own, which says nothing of when training was done
+    is_between = stop.saved and stop.save_ns is not None and stop.begin_ns <= stop.save_ns <= stop.end_ns
+    until = stop.save_ns if is_between and stop.save_ns is not None else stop.end_ns
+    if until <= stop.begin_ns:
+        return None  # both came at once: held back
+    return Parts((until - stop.begin_ns) / NS, (stop.end_ns - until) / NS if is_between else None)
+
+
+def _between_timestamps(run: Run, stops: Sequence[Stop]) -> dict[int, Parts]:
     """What stops took by the timestamps of their own lines, by line.
 
     Each row is one step. Its own line comes first, then the evaluation's, the checkpoint's, and the next row's, each
@@ -153,7 +175,7 @@ def _between_timestamps(run: Run, stops: Sequence[Stop]) -> dict[int, _Parts]:
     if _share(evaluations, row_s) > _HEADED:
         evaluations = headed
     evaluations, saves = (_telling(found, row_s) for found in (evaluations, saves))
-    return {line: _Parts(evaluations.get(line), saves.get(line)) for line in row_s}
+    return {line: Parts(evaluations.get(line), saves.get(line)) for line in row_s}
 
 
 def _share(seconds: dict[int, float], row_s: dict[int, float]) -> float:

@@ -6,7 +6,6 @@ import functools
 
 import numpy as np
 
-from stepscope.columns.statistics import median
 from stepscope.ledger.arrival_split import ArrivalSplit, following_rows, save_lines, split_row
 from stepscope.ledger.bookkeeping import Attribution
 from stepscope.ledger.phases import Basis, Part, Phase
@@ -32,7 +31,7 @@ _LEAST_CHANCE = 0.1
 _HUNG_EVALUATION = 10.0
 # A checkpoint, or an evaluation, this many times longer than usual, by the arrival of the lines around it, contains
 # something else; an evaluation is compared with no fewer than this many.
-_ODD_SAVE, _ODD_ARRIVAL, _LEAST_USUAL = 2.0, 2.0, 3
+_ODD_SAVE, _ODD_ARRIVAL, _LEAST_USUAL = 2.0, 1.5, 2
 # A checkpoint this many times longer may contain something else.
 _LONG_SAVE = 1.25
 # The first later evaluation, if it takes this many times what others do, compiled or touched something as well.
@@ -96,8 +95,9 @@ class StopRows:
         """What an evaluation usually takes, by the arrivals; None where there are too few."""
         stops = [stop for stop in self.work.run.stops if stop.evaluated and stop.row is not None]
         splits = [self._split(stop.row, stop) for stop in stops if stop.row is not None]
-        seconds = [split.evaluation_s for split in splits if split is not None]
-        return float(median(np.array(seconds))) if len(seconds) >= _LEAST_USUAL else None
+        seconds = sorted(split.evaluation_s for split in splits if split is not None)
+        # Of two, the longer one is the one that may hold something else.
+        return seconds[(len(seconds) - 1) // 2] if len(seconds) >= _LEAST_USUAL else None
 
     def _without_pause(self, split: ArrivalSplit) -> ArrivalSplit:
         """A checkpoint that is far longer than the others may be followed by a pause of another kind."""

@@ -20,7 +20,8 @@ from stepscope.run.model import NO_TIME, Floats, Run
 from stepscope.run.stops import Stop
 
 # A rate needs at least this many stretches between timestamps, each at least this many ticks long.
-_ENOUGH_STRETCHES = 8
+_ENOUGH_STRETCHES, _LEAST_STRETCHES = 8, 2
+_LATE_S = 0.01  # how much later than it was printed a line may get its timestamp
 _TICKS = 10
 # A line of an evaluation that comes before this share of it announces it.
 _ANNOUNCED = 0.3
@@ -204,13 +205,17 @@ def _beyond_printed(run: Run, stamped: np.ndarray, total: Floats, with_stops: se
     assert run.stamps is not None
     steps = run.steps
     rows = np.array([i for i in range(1, len(stamped)) if i not in with_stops], dtype=np.int64)
-    if len(rows) < _ENOUGH_STRETCHES:
-        return 1.0
     first, last = stamped[rows - 1], stamped[rows]
     passed, printed = (steps.t_ns[last] - steps.t_ns[first]) / NS, total[last] - total[first]
     same = (steps.segment[first] == steps.segment[last]) & (printed > 0)
-    if int(same.sum()) < _ENOUGH_STRETCHES or float(median(passed[same])) < _TICKS * (run.stamps.resolution_ns / NS):
+    tick_s = run.stamps.resolution_ns / NS
+    if int(same.sum()) < _LEAST_STRETCHES or float(median(passed[same])) < _TICKS * tick_s:
         return 1.0
+    if int(same.sum()) < _ENOUGH_STRETCHES:
+        # A few show it where each has the same beyond its printed time, by far more than their timestamps are off.
+        excess = (passed - printed)[same]
+        if float(excess.min()) < _TICKS * tick_s or float(np.ptp(excess)) > 2 * tick_s + _LATE_S:
+            return 1.0
     return max(1.0, float(median(passed[same] / printed[same])))
 
 

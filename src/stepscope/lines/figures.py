@@ -15,7 +15,8 @@ from stepscope.core.units import NS
 
 _CLOCK = re.compile(r"(?:(?P<d>\d+) days?,? )?(?:(?P<h>\d+):)?(?P<m>\d+):(?P<s>\d+(?:\.\d+)?)\s*$")
 _WORDS = re.compile(
-    r"(\d+(?:\.\d+)?)\s*(days?|d|hours?|hrs?|h|minutes?|mins?|m(?!s)|seconds?|secs?|s|ms|us)\b", re.IGNORECASE
+    r"(\d+(?:\.\d+)?)\s*(days?|d|hours?|hrs?|h|minutes?|mins?|m(?!s)|seconds?|secs?|s|ms|us)(?![^\W\d])",
+    re.IGNORECASE,
 )
 _UNITS = {"d": 86_400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6}
 _SEPARATORS = re.compile(r"[,_'\s\u00a0\u2009\u202f]")  # between groups of thousands

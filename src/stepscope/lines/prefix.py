@@ -10,6 +10,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from stepscope.core.lazy_pattern import LazyPattern
 from stepscope.lines.moment_forms import DAY_NS, PrintedMoment, moment_at
 
 __all__ = ["DAY_NS", "Prefix", "split_prefix"]
@@ -42,7 +43,7 @@ _LOGGER = re.compile(
 _BLANK = re.compile(r"[\s|,;-]*(?:- )?")
 # After a timestamp: a host and a program (syslog), a logger (`[eval]` is none), a level, a place in the code.
 _STAGE = r"(?i:rank|default|\d|(?:train(?:ing)?|val(?:id|idation)?|eval(?:uation)?|test|dev)\])"
-_BETWEEN = re.compile(
+_BETWEEN = LazyPattern(
     r"(?:: [IWEF] (?!\S+\.(?:cc|cpp|cu):\d)(?=\S)|[\s|,;:-]*)(?:[\w.-]{1,64} [\w./-]{1,40}\[\d+\]: )?"
     rf"(?:\[(?!{_STAGE})[\w.]{{1,40}}\])*[\s|,;:-]*"
     rf"(?:{_PLACE}[\s|:\]-]+(?={_LEVEL}\b)|(?:{_PLACE}|[A-Za-z_][\w.]{{0,60}}:\d{{1,6}})\]\s*)?"

@@ -16,7 +16,7 @@ from stepscope.lines.figures import CLOCK_LEFT, whole
 from stepscope.lines.format import Format
 from stepscope.lines.match import LOOKED_THROUGH, Claim, behind_bar, is_indented
 from stepscope.lines.prefix import Prefix, split_prefix
-from stepscope.reading.counted_lines import CountedLines, counted_lines
+from stepscope.reading.counted_lines import CountedLines, all_steps, counted_lines
 from stepscope.reading.events import KINDS as EVENTS
 from stepscope.reading.file_track import FileTrack
 from stepscope.reading.growing_run import GrowingRun
@@ -188,7 +188,9 @@ class RunAssembler(GrowingRun):
         """A line that the format does not know: it may speak of an end, or say why the next step is slow."""
         file, text = self.file, text[:LOOKED_THROUGH]
         if not file.is_other_rank:
-            self.others.hear(text, self.num_lines)
+            # `320.4 seconds used for training`: a number in front may be no timestamp.
+            is_number = head.strip().replace(".", "", 1).isdigit()
+            self.others.hear(head + text if is_number else text, self.num_lines)
         file.notices.moment = file.timestamps.moment
         if file.notices.take(text, line=self.num_lines, head=head, indent=indent):
             if file.notices.is_fatal:
@@ -219,6 +221,10 @@ class RunAssembler(GrowingRun):
     def _add_fact(self, index: int, groups: Groups) -> None:
         kind, num_rows = self.format.lines[index].kind, len(self.so_far.rows)
         self.sample_bars.see(groups)
+        if groups.get("trained"):
+            self.trained = self.file.timestamps.moment
+            self.step_lines.expect(groups)  # what the epoch's steps took, too
+            return
         if groups.get("bar_left"):
             self._under_way = (self.sample_bars.take(groups), self.num_lines, num_rows)
             return
@@ -263,6 +269,9 @@ class RunAssembler(GrowingRun):
                 twin._append(held)
             return twin.run(paths=paths, encoding=encoding, mtime=mtime, is_recorded=is_recorded)
         settings = self._header.settings(self.totals)
+        counted = self._counted(settings)
+        if "max_steps" not in settings and (total := all_steps(self._header.values, counted, len(self.so_far.rows))):
+            settings = settings.with_layer({"max_steps": total}, "log")
         self.nested.settle(self.so_far.events, len(self.so_far.rows))
         assembled = Assembled(
             format=self.format,
@@ -273,7 +282,7 @@ class RunAssembler(GrowingRun):
             others=self.others,
             own_file=self._own_file,
             notices_of_ranks=self._notices_of_ranks + (self.file.notices.notices if self.file.is_other_rank else []),
-            counted=self._counted(settings),
+            counted=counted,
             batches=self.totals.batches,
             means=self.means,
             rate_tick=self.step_lines.rate_tick,

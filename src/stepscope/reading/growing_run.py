@@ -55,6 +55,7 @@ class GrowingRun:
         self.sample_bars = SampleBars()
         self.nested = NestedBars()
         self.others = OtherLines()
+        self.trained: int | None = None  # when the line came that says that the training of an epoch is done
 
     def _add_step(self, groups: Groups, text: str, prefix: Prefix | None) -> None:
         own = groups.keys()
@@ -166,7 +167,8 @@ class GrowingRun:
         so_far = self.so_far
         segment = max(0, len(so_far.segments.starts) - 1)
         stamp = self.file.timestamps.last
-        place = RowPlace(len(so_far.rows) - 1, so_far.last_step, self.num_lines, segment, stamp)
+        trained, self.trained = self.trained, None
+        place = RowPlace(len(so_far.rows) - 1, so_far.last_step, self.num_lines, segment, stamp, trained)
         add_own_events(so_far.events, events, place, text)
 
     def _begin_segment(self, row: Row, verdict: Literal["new process", "new clock"]) -> None:
@@ -223,7 +225,8 @@ class GrowingRun:
             step = last if step is None else step
         is_bare = prefix is not None and prefix.is_bare
         rank = so_far.writers.writer(prefix.rank if prefix is not None else None, is_bare=is_bare)
-        bar = label_of(text) if groups.get("took_clock") or groups.get("took_samples") else None
+        is_bar = groups.get("took_clock") or groups.get("took_samples")
+        bar = f"{label_of(text)} {groups.get('took_samples')}" if is_bar else None  # of another total: another bar
         loss = number(groups.get("val_loss"))
         if kind == "evaluation" and took_ns(groups) is None and (took_s := self._evaluation_took()) is not None:
             groups = {**groups, "took_s": f"{took_s:.9f}"}

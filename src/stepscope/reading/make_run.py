@@ -9,7 +9,6 @@ import numpy as np
 
 from stepscope.core.settings import Settings, Value
 from stepscope.lines.format import Format
-from stepscope.reading.arrival_rows import is_by_arrival, leaves_out
 from stepscope.reading.clock_steps import SteadyClock
 from stepscope.reading.counted_lines import CountedLines
 from stepscope.reading.epoch_means import EpochMeans
@@ -56,7 +55,7 @@ def make_run(
     stamps = clock.stamps(assembled.own_file.timestamps.stamps())
     events = so_far.events.table(rows, clock, follow_step=fmt.layout.events_follow_step)
     per_interval = rows.prints_intervals(fmt, first_rows, events, stamps, assembled.tokens_per_step)
-    by_arrival = is_recorded and is_by_arrival(fmt.clock, rows.tick_ns(fmt, None), clock.t_ns)
+    by_arrival = is_recorded and _is_by_arrival(assembled, clock.t_ns)
     times_itself = rows.times_itself(fmt, first_rows, clock.t_ns)
     table = functools.partial(
         rows.table,
@@ -70,7 +69,7 @@ def make_run(
         rate_tick=assembled.rate_tick,
     )
     steps = table(by_arrival=by_arrival)
-    if is_recorded and not by_arrival and leaves_out(fmt.clock, steps.dur_ns * steps.span, clock.t_ns):
+    if is_recorded and not by_arrival and _leaves_out(fmt, steps, clock.t_ns):
         by_arrival, steps = True, table(by_arrival=True)
     by_figures = fmt.clock.is_wall and not is_dated(clock.t_ns) and bool((steps.span > 0).any())
     tick_ns = 0 if by_arrival or times_itself else rows.tick_ns(fmt, stamps, by_figures=by_figures)
@@ -105,12 +104,27 @@ def make_run(
         by_figures=by_figures,
         by_arrival=by_arrival,
         runtimes=others.runtimes(rows),
+        folds=others.folds.folds(int(steps.line[-1]) if len(steps) else None),
         ranks=_ranks(so_far, fmt, steps),
         unread=others.unread.families(),
         passed=others.passed.families(),
         num_other_rows=so_far.writers.num_others,
     )
     return with_mean_of_total(run)
+
+
+def _is_by_arrival(assembled: Assembled, t_ns: Ints) -> bool:
+    # Imported for recordings only, like what is below: most logs are none, and every start would pay for it.
+    from stepscope.reading.arrival_rows import is_by_arrival
+
+    fmt = assembled.format
+    return is_by_arrival(fmt.clock, assembled.so_far.rows.tick_ns(fmt, None), t_ns)
+
+
+def _leaves_out(fmt: Format, steps: StepTable, t_ns: Ints) -> bool:
+    from stepscope.reading.arrival_rows import leaves_out
+
+    return leaves_out(fmt.clock, steps.dur_ns * steps.span, t_ns)
 
 
 def _segments(so_far: SoFar) -> tuple[Segment, ...]:

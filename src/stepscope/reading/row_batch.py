@@ -50,6 +50,10 @@ class RowBatch:
     data: Floats | None
     work: Floats | None
     t_ns: Ints | None
+    epoch: Ints | None
+    mean: Floats | None  # seconds of a step since the epoch began, and of its wait for data
+    mean_wait: Floats | None
+    mean_tick: Floats | None  # the last digit of the mean
     prefix: Prefix | None  # that all stamps are like
     placed: Ints | None = None  # the stamps as they count: days, years and set clocks added
     states_totals: bool = False  # a line of theirs says how many steps there are
@@ -134,4 +138,7 @@ class _Part(RowBatch):
         return self._whole.spelled_out(self._first + first, self._first + last)
 
 
-_COLUMNS = ("step", "line", "figure", "loss", "is_bad", "mfu", "data", "work", "t_ns")
+_COLUMNS = (
+    *("step", "line", "figure", "loss", "is_bad", "mfu", "data", "work", "t_ns"),
+    *("epoch", "mean", "mean_wait", "mean_tick"),
+)

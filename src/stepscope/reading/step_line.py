@@ -35,6 +35,7 @@ NAMES_STEP = frozenset({"step", "batch", "epoch", "samples_per_s", MEAN_RATE, *S
 EVALUATED = frozenset({"val_loss", "evaluated", "took_s", "took_ms", "took_clock"})
 NOT_A_TIME = -1
 _MULTIPLES = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
+_FINE_LEFT_S = 10.0  # fewer whole seconds say less than what is known by then
 _FINE_MINUTES = 10  # fewer whole minutes say less than what is known by then
 # Of fewer, only the line on which the figure falls: the whole minute is still left, or part of it where the minutes
 # that have passed were cut off too.
@@ -195,12 +196,14 @@ class StepLineReader:
     def _left_figure(self, groups: Groups) -> int | None:
         """The mean step of an epoch by the time that its other batches will take; the best reading so far."""
         minutes, batches = number(groups.get(MINUTES_LEFT)), number(groups.get("batches") or groups.get("total"))
-        batch = number(groups.get("batch") or groups.get("step"))
+        batch, percent = number(groups.get("batch") or groups.get("step")), number(groups.get("percent"))
+        if batches is None and batch and percent:
+            batches = 100 * batch / percent
         if batch is None or batches is None or batch >= batches:
             return self._mean_by_left
         left_s = parse_clock(groups.get(CLOCK_LEFT) or "")
-        if left_s is not None:
-            return round(left_s * NS / (batches - batch))
+        if left_s is not None and (left_s >= _FINE_LEFT_S or self._mean_by_left is None):
+            self._mean_by_left = round(left_s * NS / (batches - batch))
         if minutes is None:
             return self._mean_by_left
         # Cut off, not rounded: half a minute more on average, and more than that where the figure has just fallen.

@@ -18,6 +18,7 @@ import numpy as np
 from stepscope.core.settings import Settings
 from stepscope.lines.format import Clock, Format
 from stepscope.run.epoch_means import EpochMean, placed
+from stepscope.run.folds import Folds
 from stepscope.run.parts import (
     Asides,
     Candidate,
@@ -95,6 +96,7 @@ class Run:
     is_interval: bool = False  # the figure that should be one step's covers all steps since the last line
     means: tuple[EpochMean, ...] = ()  # of the epochs whose lines print them
     runtimes: tuple[Runtime, ...] = ()
+    folds: Folds | None = None  # where the log says that it holds several trainings
     ranks: tuple[Rank, ...] = ()  # the ranks, where several print their steps
     unread: tuple[UnreadFamily, ...] = ()  # what was not understood, as far as it was kept
     passed: tuple[UnreadFamily, ...] = ()  # what the format knows and passes over, as far as it was kept
@@ -172,6 +174,11 @@ class Run:
         )
         spans = self.steps.span if is_each else np.minimum(self.steps.span, 1)
         return spans * self.tick_ns
+
+    @property
+    def num_trainings_left(self) -> int:
+        """How many trainings come after the last one of the log, where it says so."""
+        return 0 if self.folds is None else self.folds.num_left(self.num_trainings)
 
     @property
     def num_trainings(self) -> int:

@@ -19,11 +19,8 @@ from typing import BinaryIO, NamedTuple, Protocol, cast
 from stepscope.core.boundary import open_file, open_named_pipe
 from stepscope.core.errors import InputError
 from stepscope.core.opening import is_pipe
-from stepscope.source.mlflow import last_written, newest_run, run_document
-from stepscope.source.rare_lines import rare_lines
 from stepscope.source.recording import recorded_log, stamped_chunks
 from stepscope.source.trainer_records import trainer_records
-from stepscope.source.walk import files_below
 
 _SEARCHED_BYTES = 1 << 24  # before and after the middle of a long log, for rare lines
 CHUNK_BYTES = 1 << 21  # enough lines that the work per chunk does not show, few enough to stay in the cache
@@ -72,6 +69,8 @@ class Source(NamedTuple):
             yield from stamped_chunks(self.path)
             return
         if self.is_mlflow and self.path is not None:
+            from stepscope.source.mlflow import run_document  # imported for such folders only, as below
+
             yield run_document(self.path)
             return
         with _open(self) as (stream, plain):
@@ -109,6 +108,8 @@ class Source(NamedTuple):
                 if length - after <= 3 * size:
                     stream.seek(after)
                     return [stream.read(3 * size).partition(b"\n")[2]]
+                from stepscope.source.rare_lines import rare_lines  # imported for long logs only
+
                 found, begin = [], after
                 for start in ((after + length - size) // 2, length - size):
                     stream.seek(begin)
@@ -152,6 +153,8 @@ def resolve(argument: str) -> list[Source]:
             status = records.stat()
             return [Source(name=str(records), path=records, mtime=status.st_mtime, size=status.st_size)]
         if path.is_dir():
+            from stepscope.source.mlflow import last_written, newest_run
+
             run = newest_run(path)
             if run is not None:
                 return [Source(name=str(run), path=run, mtime=last_written(run), is_mlflow=True)]
@@ -169,6 +172,8 @@ def resolve(argument: str) -> list[Source]:
 
 def _folder(folder: Path) -> list[Source]:
     found = []
+    from stepscope.source.walk import files_below  # imported for folders only
+
     for path, depth, status in files_below(folder):
         if is_no_log(path.name) or not status.st_size:
             continue
@@ -185,6 +190,8 @@ def _folder(folder: Path) -> list[Source]:
 
 def without_log(folder: Path) -> InputError:
     """That there is no log in a folder, and what there is."""
+    from stepscope.source.walk import files_below
+
     names = [str(path.relative_to(folder)) for path, *_ in islice(files_below(folder), _MAX_FOLDER_FILES)]
     if not names:
         return InputError("folder-empty", place=str(folder))

@@ -43,8 +43,8 @@ class BulkTarget:
         assembler = self._assembler
         if rows.t_ns is not None or assembler.file.timestamps.is_new or assembler.step_lines.is_expecting:
             return 0
-        # Where lines state totals, or an epoch's bars hold an evaluation, a row is more than its numbers.
-        if rows.states_totals or assembler.format.layout.bars_hold_evaluation:
+        # Where lines state totals or means, or an epoch's bars hold an evaluation, a row is more than its numbers.
+        if rows.states_totals or rows.mean is not None or assembler.format.layout.bars_hold_evaluation:
             return 0
         return assembler.add_rows(rows.spelled_out(first, last))
 
@@ -164,6 +164,7 @@ class BulkTarget:
         self._assembler.bars.draw_own()
         self._assembler.so_far.segments.forget_announcements()
         self._assembler.so_far.rows.show(num)
+        self._assembler.means.note_many(rows, first, last, len(self._assembler.so_far.rows) - num)
         if rows.prefix is not None and rows.t_ns is not None:
             own = self._assembler.so_far.rows
             before = own.stamp_of(len(own) - 2) if num > 1 else None
