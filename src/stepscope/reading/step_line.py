@@ -298,7 +298,9 @@ class StepLineReader:
         return self._clock_base + figure
 
     def _ran_on(self, figure: int, batch: int | None) -> bool:
-        """Whether an epoch's clock goes on from the one before: the pace is then more like that one's."""
+        """Whether an epoch's clock goes on from the one before, as old Lightning's does: it is more like that one's."""
+        if not self._format.layout.bars_hold_evaluation:
+            return False  # it begins again, and an epoch may be far slower than the one before
         passed = self._clock_end - self._clock_base
         before = passed - self._clock_from  # of the last epoch
         if self._clock_epoch is None or not batch or not self._clock_batch or figure <= passed or before <= 0:
