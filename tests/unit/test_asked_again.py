@@ -101,3 +101,17 @@ def test_an_epoch_is_named_before_or_behind_its_number(line):
 def test_several_epochs_are_an_amount():
     lines = [f"step {n} of 10 epochs took 1.{n} s" for n in range(1, 8)]
     assert int(report_of(lines).run.steps.step[-1]) == 7
+
+
+def test_a_save_after_an_evaluation_takes_no_less_than_nothing():
+    """Its line comes after the result: what an evaluation took had been taken from it."""
+    lines, now = [f"{at(0)} Start training"], 0
+    for epoch in range(1, 7):
+        now += 1500
+        lines.append(f"{at(now)} [Epoch {epoch}/38], train_loss: {5 - epoch / 10:.4f}, elapsed: {now / 60:.2f} min")
+        lines.append(f"{at(now)} --- Running validation ---")
+        lines.append(f"{at(now + 235)} mAP@0.5: 0.157 val_loss: {5.4 - epoch / 10:.3f}")
+        lines.append(f"{at(now + 241)} Checkpoint saved to checkpoints/model_{epoch}.pt")
+        now += 241
+    price = report_of(lines).ledger.checkpoint_price
+    assert price is None or price.low_s >= 0

@@ -6,6 +6,8 @@ import pytest
 
 from stepscope.analysis.explain import explain
 from stepscope.i18n import Language
+from stepscope.lines.format import Clock, Format, Line
+from stepscope.reading.bulk.recipe import _digits_may_matter
 from stepscope.reading.reader import read
 from stepscope.report import terminal
 from stepscope.source.lines import clean
@@ -16,6 +18,13 @@ def test_going_back_shows_what_is_there_until_it_is_written_over():
     assert clean("12/50 loss: 0.5" + 15 * "\b") == "12/50 loss: 0.5"
     assert clean("abX\bc") == "abc"
     assert clean("9 of 10\b\b\b\b\b\b\b10 of 10") == "10 of 10"
+
+
+def test_a_line_with_other_digits_may_be_another_kind_of_line():
+    lines = (Line("chatter", r"left [1-9]s"), Line("fact", r"left 0s"))
+    fmt = Format(title="x", url="x", lines=lines, samples=(), clock=Clock(covers="stamp", includes=(), note="x"))
+    assert _digits_may_matter(fmt, "left 5s", None)
+    assert not _digits_may_matter(fmt, "gone 5s", None)
 
 
 def keras(script: Script, *, evaluations: list[float], saves: str = "") -> None:
@@ -50,7 +59,7 @@ def test_an_evaluation_lasts_from_the_full_bar_to_the_line_with_its_result(tmp_p
 
 
 def test_a_full_bar_that_came_with_the_result_tells_nothing(tmp_path):
-    """As in recordings of bars that go back before they are drawn again, before version 0.2.1."""
+    """As in recordings of bars that go back before they are drawn again, of version 0.2.0."""
     script = Script(tmp_path)
     for epoch in range(1, 5):
         script.print(f"Epoch {epoch}/4")

@@ -84,6 +84,24 @@ def test_a_pause_between_two_printed_lines_is_in_their_window(tmp_path):
     assert next(total for total in report.ledger.phases if total.phase == "step").num == pytest.approx(160, abs=10)
 
 
+def test_what_passes_between_two_processes_is_in_no_window(tmp_path):
+    own = Recording(tmp_path)
+    for process in range(2):
+        own.line("begin")
+        for step in range(60 * process, 60 * process + 61):
+            own.now += 0.05
+            if step % 10 == 0:
+                own.line(f"step {step}/120 loss {3 - step / 160:.4f}")
+            if step % 30 == 0:
+                own.span("checkpoint", 0.4, "sampled 5000000")
+        own.now += 20.0 if not process else 0.0
+    own.line("done")
+    found = seconds(tmp_path)
+    assert found["checkpoint"] == pytest.approx(2.4, abs=0.02)
+    assert found["step"] == pytest.approx(122 * 0.05, abs=1.1)
+    assert sum(found.values()) == pytest.approx(28.5, abs=0.5)
+
+
 def test_a_pause_after_a_save_in_one_of_three_windows_is_not_its_shadow(tmp_path):
     own = Recording(tmp_path)
     for step in range(0, 221):

@@ -35,15 +35,15 @@ _SAVED = LazyPattern(
 )
 # What is minimised is called a cost, too; so is a time, which then has its word or unit: `time_cost 2.1`, `cost: 3s`.
 _COST = LazyPattern(
-    r"(?i)(?<![a-z_])(?<!time )(?<!batch )cost\b\W{0,4}[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?"
+    r"(?i)(?<![a-z_])(?<!time )(?<!batch )cost\b\W{0,4}[-+]?\d{1,15}(?:\.\d{1,20})?(?:e[-+]?\d{1,3})?"
     r"(?![\w.]|\s?(?:[mu]?s|secs?|seconds?|min\w{0,6}|h|hours?)\b)"
 )
 # `Training progress:`, `[train] 12/40`, `Train_rf 0.31`: the line itself says whose it is, and not that of its data.
 # Nothing but a training has epochs.
 _TRAINS = LazyPattern(
     r"(?i)(?:^\W{0,4}(?:start(?:ing)? )?|(?<=: ))train(?:ing|er)?(?![a-z])"
-    r"(?! *[_-]? *(?:data|set|split|examples?|samples?|images?|files?|texts?|tokens?)\b)"
-    r"|(?<![a-z])epoch\W{0,4}\d+|(?<![\w.])\d+(?:st|nd|rd|th)? epoch(?![a-z])"
+    r"(?! {0,3}[_-]? {0,3}(?:data|set|split|examples?|samples?|images?|files?|texts?|tokens?)\b)"
+    r"|(?<![a-z])epoch\W{0,4}\d|(?<![\w.])\d{1,9}(?:st|nd|rd|th)? epoch(?![a-z])"
 )
 _OF_EVALUATION = LazyPattern(r"(?i)(?<![a-z])(?:val|valid\w*|eval\w*|test\w*)(?![a-z])")
 

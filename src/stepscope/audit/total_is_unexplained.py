@@ -63,8 +63,9 @@ def check(evidence: AuditEvidence) -> Check:
         return Check(CODE, "disagrees", say("audit-total-negative", duration=Seconds(wall)), wall, 1.0)
     gap_s = ledger.seconds("gap")
     lost = ledger.seconds("unlogged") + _GAP * gap_s
+    clock = evidence.run.clock
     # A moment that was misread makes a pause; a time that is printed next to its step was as long as it says.
-    lost += ledger.seconds("stall") if evidence.run.clock.is_wall or evidence.run.clock.is_running else 0.0
+    lost += ledger.seconds("stall") if clock.is_wall or clock.is_running else 0.0
     lost = min(wall, lost + _after_stops(evidence))
     share = lost / wall if wall else 0.0
     if math.isfinite(ledger.wall_high_s) and share <= _FINE:

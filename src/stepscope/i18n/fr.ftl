@@ -665,7 +665,7 @@ train-no-tracker = { $name } n’a pas pu démarrer ({ $reason }). L’entraîne
 train-kept = Les logs et le meilleur checkpoint de l’exécution précédente de ce dossier sont maintenant dans { $folder }.
 train-unknown-setting = { $setting } dans { $path } n’est pas un réglage de ce programme et n’a aucun effet.
 train-bf16-crashes = bfloat16 plante sur ce CPU (testé dans un processus fils) : entraînement en float32.
-train-bf16-faster = bfloat16 prend { $ratio } fois le temps de float32 sur ce CPU (testé dans un processus fils) : l'entraînement l'utilise ; --dtype=float32 pour la pleine précision.
+train-bf16-faster = bfloat16 prend { $ratio } fois le temps de float32 sur ce CPU (testé dans un processus fils) : l’entraînement l’utilise ; --dtype=float32 pour la pleine précision.
 train-bf16-slower = bfloat16 prend { $ratio } fois le temps de float32 sur ce CPU (testé dans un processus fils) : entraînement en float32.
 train-cuda-only = { $dtype } est réservé à CUDA : entraînement en float32 sur { $device }.
 train-staging = Les checkpoints gardent une copie de { $size } Go dans la mémoire de l’hôte pour que l’entraînement n’attende pas le disque (avec --staging=False, il attend et aucune copie n’est gardée).

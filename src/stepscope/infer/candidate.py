@@ -40,7 +40,8 @@ _UNNUMBERED_VALUE = 0.5
 _EVALUATED_SURE = 0.6
 # Of a training that prints nothing else, its checkpoints, with timestamps: at least so many.
 _SAVED_AT = re.compile(
-    r"^(?:.*\b(?:checkpoint|ckpt|model|weights)\b.*\bsav(?:ed|ing)|sav(?:ed|ing)\b.*(?:checkpoint|ckpt|model)) "
+    r"^(?:.{0,60}\b(?:checkpoint|ckpt|model|weights)\b.{0,60}\bsav(?:ed|ing)"
+    r"|sav(?:ed|ing)\b.{0,60}(?:checkpoint|ckpt|model)) "
     r"(?:at|after|for) (?:the )?"
 )
 _LEAST_SAVED, _SAVED_NAMED, _SAVED_SURE = 5, 0.75, 0.75

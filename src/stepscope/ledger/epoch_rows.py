@@ -97,7 +97,7 @@ def by_whole_rows(run: Run, stops: Sequence[Stop]) -> Run:
     beside = []
     by_timestamps = _between_timestamps(run, stops)
     for stop in stops:
-        found = since_trained(stop) or by_timestamps.get(stop.line, Parts(None, None))
+        found = since_trained(run, stop) or by_timestamps.get(stop.line, Parts(None, None))
         took_s = found.evaluation_s if stop.evaluation_took_s is None else stop.evaluation_took_s
         save_took_s = found.save_s if stop.save_took_s is None else stop.save_took_s
         evaluation_s = took_s if stop.evaluated and stop.evaluation_inside else 0.0
@@ -131,17 +131,20 @@ class Parts(NamedTuple):
     save_s: float | None
 
 
-def since_trained(stop: Stop) -> Parts | None:
+def since_trained(run: Run, stop: Stop) -> Parts | None:
     """What an evaluation took whose result is on the row's own line, from when the log says that training is done.
 
     A checkpoint between them ends it, by its own line.
     """
     if stop.begin_ns is None or stop.end_ns is None or not stop.evaluation_inside:
         return None
-    until = stop.save_ns if stop.saved and stop.save_ns is not None and stop.save_ns >= stop.begin_ns else stop.end_ns
+    if stop.row is None or stop.line != int(run.steps.line[stop.row]):
+        return None  # a line of its own, which says nothing of when training was done
+    is_between = stop.saved and stop.save_ns is not None and stop.begin_ns <= stop.save_ns <= stop.end_ns
+    until = stop.save_ns if is_between and stop.save_ns is not None else stop.end_ns
     if until <= stop.begin_ns:
         return None  # both came at once: held back
-    return Parts((until - stop.begin_ns) / NS, (stop.end_ns - until) / NS if stop.saved else None)
+    return Parts((until - stop.begin_ns) / NS, (stop.end_ns - until) / NS if is_between else None)
 
 
 def _between_timestamps(run: Run, stops: Sequence[Stop]) -> dict[int, Parts]:

@@ -24,7 +24,7 @@ from stepscope.ledger.slow_rows import is_warmup
 from stepscope.ledger.span_price import span_price
 from stepscope.run.model import Floats, Ints, Run
 from stepscope.run.save_tails import save_tails
-from stepscope.run.span_rows import covered_upto, row_starts
+from stepscope.run.span_rows import covered_upto, line_begins, row_starts
 from stepscope.source.trace_file import SUSPENDED, Spans
 
 # A span inside another counts as the first of these: nothing goes on while the machine sleeps; a checkpoint in the
@@ -96,8 +96,7 @@ def with_rows(run: Run, spans: Spans | None) -> Spans | None:
     ends, first_ns = run.steps.t_ns, run.stamps.first_ns
     is_by_lines = run.is_recorded and run.clock == stepscope_spans.FORMAT.clock and len(ends) > 1
     if is_by_lines and len(spans.get("step", ())) <= 1:
-        begins = np.concatenate([[min(first_ns, int(ends[0]))], ends[:-1]])
-        spans = {**spans, "step": np.stack([begins, ends], axis=1)}
+        spans = {**spans, "step": np.stack([line_begins(run.steps, first_ns), ends], axis=1)}
     if not is_recorded(run, spans):
         return spans
     # Of all trainings of the recording: one alone may have saved too seldom to tell.

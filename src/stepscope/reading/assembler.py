@@ -16,7 +16,7 @@ from stepscope.lines.figures import CLOCK_LEFT, whole
 from stepscope.lines.format import Format
 from stepscope.lines.match import LOOKED_THROUGH, Claim, behind_bar, is_indented
 from stepscope.lines.prefix import Prefix, split_prefix
-from stepscope.reading.counted_lines import CountedLines, counted_lines
+from stepscope.reading.counted_lines import CountedLines, all_steps, counted_lines
 from stepscope.reading.events import KINDS as EVENTS
 from stepscope.reading.file_track import FileTrack
 from stepscope.reading.growing_run import GrowingRun
@@ -269,6 +269,9 @@ class RunAssembler(GrowingRun):
                 twin._append(held)
             return twin.run(paths=paths, encoding=encoding, mtime=mtime, is_recorded=is_recorded)
         settings = self._header.settings(self.totals)
+        counted = self._counted(settings)
+        if "max_steps" not in settings and (total := all_steps(self._header.values, counted, len(self.so_far.rows))):
+            settings = settings.with_layer({"max_steps": total}, "log")
         self.nested.settle(self.so_far.events, len(self.so_far.rows))
         assembled = Assembled(
             format=self.format,
@@ -279,7 +282,7 @@ class RunAssembler(GrowingRun):
             others=self.others,
             own_file=self._own_file,
             notices_of_ranks=self._notices_of_ranks + (self.file.notices.notices if self.file.is_other_rank else []),
-            counted=self._counted(settings),
+            counted=counted,
             batches=self.totals.batches,
             means=self.means,
             rate_tick=self.step_lines.rate_tick,

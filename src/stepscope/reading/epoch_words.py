@@ -20,7 +20,7 @@ _SAID = LazyPattern(
     rf"|total (?:micro |mini)?batches\W{{1,3}}(?P<b>\d[\d,]{{0,11}}))(?![\d.]*\d?[%a-z])"
     rf"|(?<![\d.,])(?P<c>\d[\d,]{{0,11}}) {_COUNTED}\s?(?:per|/|an|each)\s?epoch\b"
 )
-_CHARS = 200
+_CHARS = 160
 _LEAST_EPOCHS = 3
 _EVEN = 1  # rows by which the ends of epochs may be off: steps between two rows have none of their own
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from stepscope.columns.statistics import median
 from stepscope.reading.arrival_rows import came_one_by_one
 from stepscope.run.model import NO_TIME, Ints, Run
-from stepscope.run.span_rows import OUTSIDE, WAITS, overlaps, row_starts
+from stepscope.run.span_rows import OUTSIDE, WAITS, line_begins, overlaps, row_starts
 from stepscope.source.span_file import Lane, main_lanes
 
 # On a busy machine a line arrives this much later than it was printed.
@@ -89,7 +89,7 @@ def printed_lane(lanes: Sequence[Lane], log: Run | None, begin_ns: int) -> MainL
     }
     if not all(any(kind in lane.spans for lane in own) for kind in printed):
         return None  # the lines know of more than was seen from inside
-    begin = np.concatenate([[min(begin_ns, int(end[0]))], end[:-1]])
+    begin = line_begins(steps, begin_ns)
     return MainLane(own, begin, end, steps.step, steps.segment, np.maximum(steps.span, 1), is_lines=True)
 
 
