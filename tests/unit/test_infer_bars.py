@@ -386,4 +386,6 @@ def test_a_bar_like_the_evaluations_after_the_last_epoch_is_a_test():
     report = explain(read_as(lines))
     evaluation = next(phase for phase in report.to_dict()["ledger"] if phase["phase"] == "evaluation")
     assert evaluation["seconds"] == pytest.approx(3 * 15 + 60, abs=3)
+    # Nothing but bars is no word of a known trainer, however many of its rows they would make.
+    assert run_of(lines).format.inferred is not None
     assert report.ledger.wall_s == pytest.approx(3 * 105 + 60, rel=0.03)

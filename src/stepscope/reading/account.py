@@ -132,11 +132,15 @@ def _laws(run: Run) -> float:
 
 
 def best_of(accounts: Sequence[Account]) -> Account:
-    """The account worth most; of one that was inferred and a known trainer's that comes to the same, the latter."""
+    """The account worth most; of one that was inferred and a known trainer's that comes to the same, the latter.
+
+    Unless the latter breaks a law that the other keeps: bars that count to the known trainer's are any program's.
+    """
     best = max(accounts, key=lambda account: account.value)
     if best.format.inferred is None:
         return best
-    known = [own for own in accounts if own.format.inferred is None and own.num_rows and _is_same(own, best)]
+    lawful = [own for own in accounts if own.value > best.value + _IMPOSSIBLE]
+    known = [own for own in lawful if own.format.inferred is None and own.num_rows and _is_same(own, best)]
     return max(known, key=lambda account: account.value, default=best)
 
 
