@@ -55,6 +55,11 @@ CASES = {
         {41: "stall", 17: "data"},
         ("evaluation", "checkpoint", "data"),
     ),
+    "ppo": Case("torch", "ppo_loop", (), 30, 30, {17: "stall"}, ("evaluation", "checkpoint")),
+    "no-optimizer": Case(
+        "torch", "no_optimizer", (), 100, None, {40: "data", 80: "stall"}, ("evaluation", "checkpoint", "data")
+    ),
+    "folds": Case("torch", "folds", (), 29, None, {14: "stall"}, ("evaluation", "checkpoint")),
     "numpy": Case("numpy", "numpy_loop", (), 120, None, {60: "data"}, ("evaluation", "checkpoint")),
     "silent": Case("torch", "silent_generator", (), 79, None, {45: "data"}, ("evaluation", "checkpoint")),
     "huggingface": Case(

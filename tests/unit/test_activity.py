@@ -160,6 +160,22 @@ def play(model):
         with torch.no_grad():
             target = teacher(x)                     # 72
         loss(x, target).backward()                  # 73
+    for t in range(steps):
+        with torch.no_grad():
+            a = act(seen)
+        seen, r, end, cut, _ = worlds.step(a)       # 77
+    if turn % 8 == 0:
+        for k in range(3):
+            s, done = e.reset(), False
+            while not done:
+                with torch.no_grad():
+                    a = act(s)                      # 83
+                s, r, done, cut, _ = e.step(a)      # 84
+        if turn % 16 == 0:
+            for x in batches:
+                with torch.no_grad():
+                    a = act(x)
+                step(a).backward()                  # 89
 """
 
 
@@ -181,6 +197,7 @@ def play(model):
         *((47, "evaluation"), (48, "evaluation"), (49, "checkpoint"), (50, "data"), (51, "data"), (53, "data")),
         *((56, None), (57, None), (61, None)),
         *((65, None), (68, "evaluation"), (69, "evaluation"), (72, None), (73, None)),
+        *((77, None), (83, "evaluation"), (84, "evaluation"), (89, None)),
     ],
 )
 def test_what_encloses_a_line_says_what_it_is(tmp_path, line, kind):

@@ -38,8 +38,10 @@ GROUPS = frozenset(SCALES) | frozenset(OWN_EVENTS) | frozenset(COUNTS) | frozens
      "train_loss", "val_loss", "evaluated", "mfu_pct", "data_s", "mean_s", "data_mean_s", "tokens", "tokens_per_s",
      "samples_per_s", "samples_per_step", MEAN_RATE, WORK, MINUTES_LEFT, CLOCK_LEFT, "stamp", "unix_s", "unix_ms",
      "took_s", "took_ms", "took_clock", "took_samples", "took_per_s", "took_mean_s", "took_mean_ms", "took_batch",
-     "took_batches", "key", "value", "path", "bar_batch", "bar_batches", "bar_left", "text", "device", "began",
-     "ended", "samples_done", "samples_total", "done_samples", "of_samples", "batch_samples_per_s", "epoch_samples"}
+     "took_batches", "key", "value", "path", "bar_batch", "bar_batches", "bar_left", "bar_first", "bar_steps",
+     "bar_mean_ms", "text", "device", "began",
+     "ended", "trained", "samples_done", "samples_total", "done_samples", "of_samples", "batch_samples_per_s",
+     "epoch_samples", "epoch_s"}
 )  # fmt: skip
 
 

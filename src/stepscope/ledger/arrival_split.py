@@ -51,7 +51,7 @@ def split_row(
     `ends_save`: the line of a checkpoint comes when it has been written.
     """
     steps = run.steps
-    if not run.is_recorded or not run.clock.is_wall or row < 1 or steps.segment[row] != steps.segment[row - 1]:
+    if row < 1 or steps.segment[row] != steps.segment[row - 1] or not _came_as_timed(run, row):
         return None
     begin, end = int(steps.t_ns[row - 1]), int(steps.t_ns[row])
     before = _steps_before(run, row, stop, follow_rows)
@@ -85,6 +85,14 @@ def split_row(
     if evaluated <= 0:
         return None
     return _shared(stop, evaluated, excess, save_s)._replace(slack_s=slack_s)
+
+
+def _came_as_timed(run: Run, row: int) -> bool:
+    """Whether the arrivals of a row's line and of the one before are its time: the clock, or as far apart."""
+    if not run.is_recorded or run.clock.is_wall:
+        return run.is_recorded
+    between, timed = (int(run.steps.t_ns[row]) - int(run.steps.t_ns[row - 1])) / NS, float(run.steps.seconds[row])
+    return abs(between - timed) <= _SLACK * timed + run.tick_ns / NS
 
 
 def _shared(stop: Stop, evaluation_s: float, excess_s: float, save_s: float | None) -> ArrivalSplit:
@@ -129,10 +137,14 @@ class SaveLines(NamedTuple):
 
 def save_lines(run: Run, level_s: Callable[[int], float], follow_rows: Set[str]) -> SaveLines:
     """Where the lines of checkpoints come, by all rows that hold one."""
-    if not run.is_recorded or not run.clock.is_wall:
+    if not run.is_recorded:
         return SaveLines(end=False, most_before_s=0.0, usual_s=None)
     rows = [(stop.row, stop) for stop in run.stops if stop.saved and stop.row]
-    rows = [(row, stop) for row, stop in rows if run.steps.segment[row] == run.steps.segment[row - 1]]
+    rows = [
+        (row, stop)
+        for row, stop in rows
+        if run.steps.segment[row] == run.steps.segment[row - 1] and _came_as_timed(run, row)
+    ]
     before: list[float] = []
     for row, stop in rows:
         seconds = _until_its_line(run, row, stop, _steps_before(run, row, stop, follow_rows), level_s(row))

@@ -12,25 +12,28 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from stepscope.columns.statistics import median
 from stepscope.core.units import NS
+from stepscope.formats import stepscope_spans
 from stepscope.ledger.accounts import ORDER
-from stepscope.ledger.baseline import Baseline
+from stepscope.ledger.baseline import Baseline, find_baseline
 from stepscope.ledger.phases import Basis, Cause, Ledger, Part, Phase, PhaseTotal, SlowStep, joined
 from stepscope.ledger.slow_rows import is_warmup
 from stepscope.ledger.span_price import span_price
 from stepscope.run.model import Floats, Ints, Run
 from stepscope.run.save_tails import save_tails
-from stepscope.run.span_rows import covered_upto, row_starts
+from stepscope.run.span_rows import covered_upto, line_begins, row_starts
 from stepscope.source.trace_file import SUSPENDED, Spans
 
 # A span inside another counts as the first of these: nothing goes on while the machine sleeps; a checkpoint in the
 # middle of an evaluation is one; a compile, a wait for data or a collection belongs to the work it interrupts.
+_TAIL = "checkpoint tail"
 _PHASES: tuple[tuple[str, Phase], ...] = (
     (SUSPENDED, "gap"),
     ("checkpoint", "checkpoint"),
-    ("checkpoint tail", "checkpoint"),
+    (_TAIL, "checkpoint"),
     ("evaluation", "evaluation"),
     ("compile", "warmup"),
     ("data", "data"),
@@ -83,6 +86,24 @@ class _Booked(NamedTuple):
     warm_s: Floats
 
 
+def with_rows(run: Run, spans: Spans | None) -> Spans | None:
+    """The spans of a recording, with what its rows say: the pauses after saves that belong to those.
+
+    Where no hook told of steps, the rows are the lines of a run that was read by its spans all the same.
+    """
+    if not spans or run.stamps is None:
+        return spans
+    ends, first_ns = run.steps.t_ns, run.stamps.first_ns
+    is_by_lines = run.is_recorded and run.clock == stepscope_spans.FORMAT.clock and len(ends) > 1
+    if is_by_lines and len(spans.get("step", ())) <= 1:
+        spans = {**spans, "step": np.stack([line_begins(run.steps, first_ns), ends], axis=1)}
+    if not is_recorded(run, spans):
+        return spans
+    # Of all trainings of the recording: one alone may have saved too seldom to tell.
+    starts, ends = _rows(run, spans)
+    return {**spans, _TAIL: save_tails(starts, ends, spans, max(run.stamps.last_ns, int(ends[-1])))}
+
+
 def is_recorded(run: Run, spans: Spans | None) -> bool:
     """Whether the rows of a run are the steps that these spans have."""
     if not spans or "step" not in spans or not len(run.steps.t_ns):
@@ -109,20 +130,17 @@ def book_spans(ledger: Ledger, run: Run, spans: Spans, baseline: Baseline) -> Le
     spans = dict(spans)
     assert run.stamps is not None
     spans["data"] = _waits(spans)
-    every_start, every_end = _all_rows(spans)
-    until = max(run.stamps.last_ns, int(every_end[-1]))
-    # Of all trainings of the recording: one alone may have saved too seldom to tell.
-    spans["checkpoint tail"] = save_tails(every_start, every_end, spans, until)
     starts, ends = _rows(run, spans)
     pieces = _pieces(run, starts, ends)
     booked = _booked(spans, pieces)
     net_s = _net(pieces, booked, len(run))
-    work = _Booked(pieces, booked, net_s, *_excess(run, baseline, net_s, booked, pieces))
-    slow = _slow(run, baseline, work)
-    phases = _totals(work, _counts(spans, pieces))
+    net = _without_spans(run, baseline, net_s)
+    work = _Booked(pieces, booked, net_s, *_excess(run, net, net_s))
+    slow = _slow(run, baseline._replace(slow=baseline.slow | net.slow), work)
+    phases = _totals(work, _counts(spans, pieces), int(run.steps.span.sum()))
     wall_ns = sum(total.ns for total in phases)  # of 100 days and more, a float's last digit apart from the clock's
     open_s: dict[Phase, float] = {
-        "checkpoint": float((spans["checkpoint tail"][:, 1] - spans["checkpoint tail"][:, 0]).sum()) / NS,
+        "checkpoint": float((spans[_TAIL][:, 1] - spans[_TAIL][:, 0]).sum()) / NS,
         "warmup": float(work.warm_s.sum()),
         "stall": float(work.stall_s.sum()),
     }
@@ -156,15 +174,10 @@ def _waits(spans: Spans) -> Ints:
     return np.concatenate([waits, long])
 
 
-def _all_rows(spans: Spans) -> tuple[Ints, Ints]:
-    """Where the rows of the recording begin, and where their steps end."""
-    steps = spans["step"][np.argsort(spans["step"][:, 1], kind="stable")]
-    return row_starts(steps[:, 0], steps[:, 1], spans), steps[:, 1]
-
-
 def _rows(run: Run, spans: Spans) -> tuple[Ints, Ints]:
-    """The same of the run's own rows, each of which may be several of the recorded steps."""
-    starts, ends = _all_rows(spans)
+    """Where the rows of the run begin and end, each of which may be several of the recorded steps."""
+    steps = spans["step"][np.argsort(spans["step"][:, 1], kind="stable")]
+    starts, ends = row_starts(steps[:, 0], steps[:, 1], spans), steps[:, 1]
     last = np.searchsorted(ends, run.steps.t_ns)
     every = int(median(np.diff(last))) if len(last) > 1 else 1
     first = np.concatenate([[max(0, int(last[0]) - every + 1)], last[:-1] + 1])
@@ -223,38 +236,44 @@ def _net(pieces: _Pieces, booked: dict[Phase, Ints], num: int) -> Floats:
     return net
 
 
-def _excess(
-    run: Run, baseline: Baseline, net_s: Floats, booked: dict[Phase, Ints], pieces: _Pieces
-) -> tuple[Floats, Floats]:
+def _without_spans(run: Run, baseline: Baseline, net_s: Floats) -> Baseline:
+    """What is normal of the rows without all that was timed in them; as `baseline` where that cannot be told."""
+    dur = np.maximum(np.round(net_s * NS / np.maximum(run.steps.span, 1)), 1).astype(np.int64)
+    steps = dataclasses.replace(run.steps, kept_dur=dur)
+    return find_baseline(dataclasses.replace(run, steps=steps), np.zeros(len(net_s), dtype=bool)) or baseline
+
+
+def _excess(run: Run, net: Baseline, net_s: Floats) -> tuple[Floats, Floats]:
     """By row, the seconds beyond a normal step that nothing explains, and those that are start-up."""
-    inside = np.zeros(len(net_s))
-    for phase in _INSIDE:
-        if phase in booked:
-            own = pieces.row >= 0
-            inside[pieces.row[own]] += booked[phase][own] / NS
-    normal = baseline.normal
-    usual = float(median(inside[normal])) if normal.any() else 0.0
-    level = np.maximum(baseline.level - usual, 0.0)
-    beyond = np.where(baseline.slow, np.maximum(net_s - level, 0.0), 0.0)
+    level = net.level * run.steps.span
+    beyond = np.where(net.slow, np.maximum(net_s - level, 0.0), 0.0)
     # What remains of a step that waited is no more than noise.
-    beyond[beyond < 0.5 * np.maximum(level, _NOTABLE_S)] = 0.0
-    is_warm = np.array([bool(beyond[row]) and is_warmup(run, baseline, row) for row in range(len(net_s))])
+    beyond[beyond < 0.5 * np.maximum(net.level, _NOTABLE_S)] = 0.0
+    is_warm = np.array([bool(beyond[row]) and is_warmup(run, net, row) for row in range(len(net_s))])
     return np.where(is_warm, 0.0, beyond), np.where(is_warm, beyond, 0.0)
+
+
+def _are_held(
+    pieces: _Pieces, booked: dict[Phase, Ints], phases: tuple[Phase, ...], level_s: Floats
+) -> npt.NDArray[np.bool_]:
+    """By row, whether these phases have a notable part of it, and more than in most: some evaluate in every step."""
+    nanos = sum((booked[phase] for phase in phases if phase in booked), np.zeros(len(pieces.row), dtype=np.int64))
+    own = pieces.row >= 0
+    seconds = np.zeros(len(level_s))
+    seconds[pieces.row[own]] = nanos[own] / NS
+    return np.asarray(seconds > np.maximum(_NOTABLE_STOP * level_s, _TIMES_USUAL * float(median(seconds))))
 
 
 def _slow(run: Run, baseline: Baseline, work: _Booked) -> tuple[SlowStep, ...]:
     """The steps that were slow, or had a stop, with what they were made of; costliest first."""
     pieces, booked, net_s, stall_s, warm_s = work
     place = {int(row): index for index, row in enumerate(pieces.row.tolist()) if row >= 0}
-    stops = np.zeros(len(pieces.row))
-    for phase in _STOPS:
-        stops += booked.get(phase, 0)
-    usual_stop_s = float(median(stops[pieces.row >= 0])) / NS  # of a trainer that evaluates in every step
+    is_held = _are_held(pieces, booked, _STOPS, baseline.level * run.steps.span)
+    is_held |= _are_held(pieces, booked, _INSIDE, baseline.level * run.steps.span)
     found = []
     for row in range(len(net_s)):
         index = place[row]
-        is_stop = stops[index] / NS > max(_NOTABLE_STOP * float(baseline.level[row]), _TIMES_USUAL * usual_stop_s)
-        if not baseline.slow[row] and not is_stop:
+        if not baseline.slow[row] and not is_held[row]:
             continue
         own = {phase: float(nanos[index]) / NS for phase, nanos in booked.items() if nanos[index] > _NOTABLE_S * NS}
         own["stall"], own["warmup"] = float(stall_s[row]), own.get("warmup", 0.0) + float(warm_s[row])
@@ -288,7 +307,7 @@ def _counts(spans: Spans, pieces: _Pieces) -> dict[Phase, int]:
     counts: dict[Phase, int] = {}
     for kind, phase in _PHASES:
         own = spans.get(kind)
-        if own is None or kind == "checkpoint tail":
+        if own is None or kind == _TAIL:
             continue
         first = pieces.edges[0] if phase in {"evaluation", "checkpoint", "warmup", "gap"} else pieces.edges[1]
         is_own = (own[:, 1] > first) & (own[:, 0] < pieces.edges[-1])
@@ -298,7 +317,7 @@ def _counts(spans: Spans, pieces: _Pieces) -> dict[Phase, int]:
     return counts
 
 
-def _totals(work: _Booked, counts: dict[Phase, int]) -> list[PhaseTotal]:
+def _totals(work: _Booked, counts: dict[Phase, int], num_steps: int) -> list[PhaseTotal]:
     """Every phase; what no span covers is what its piece says."""
     pieces, booked = work.pieces, work.nanos
     nanos: dict[Phase, int] = {phase: int(own.sum()) for phase, own in booked.items()}
@@ -316,7 +335,7 @@ def _totals(work: _Booked, counts: dict[Phase, int]) -> list[PhaseTotal]:
         nanos[slow] = nanos.get(slow, 0) + moved
         nanos["step"] = nanos.get("step", 0) - moved
         counts[slow] = counts.get(slow, 0) + int((seconds > 0).sum())
-    counts["step"] = len(work.net_s)
+    counts["step"] = num_steps
     counts["warmup"] = max(1, counts.get("warmup", 0))
     return [
         PhaseTotal(phase, nanos[phase] / NS, 0.0, 0.0, "measured", nanos[phase], max(1, counts.get(phase, 1)), 0.0)
@@ -345,7 +364,7 @@ def _doubted(total: PhaseTotal, wall_ns: int, open_s: dict[Phase, float]) -> Pha
 
 def _whole_saves(spans: Spans) -> Ints | None:
     """The checkpoints, each with the seconds after it that belong to it."""
-    saves, tails = spans.get("checkpoint"), spans["checkpoint tail"]
+    saves, tails = spans.get("checkpoint"), spans[_TAIL]
     if saves is None or not len(tails):
         return saves
     ends = dict(tails.tolist())

@@ -6,7 +6,6 @@ import functools
 
 import numpy as np
 
-from stepscope.columns.statistics import median
 from stepscope.ledger.arrival_split import ArrivalSplit, following_rows, save_lines, split_row
 from stepscope.ledger.bookkeeping import Attribution
 from stepscope.ledger.phases import Basis, Part, Phase
@@ -32,7 +31,7 @@ _LEAST_CHANCE = 0.1
 _HUNG_EVALUATION = 10.0
 # A checkpoint, or an evaluation, this many times longer than usual, by the arrival of the lines around it, contains
 # something else; an evaluation is compared with no fewer than this many.
-_ODD_SAVE, _ODD_ARRIVAL, _LEAST_USUAL = 2.0, 2.0, 3
+_ODD_SAVE, _ODD_ARRIVAL, _LEAST_USUAL = 2.0, 1.5, 2
 # A checkpoint this many times longer may contain something else.
 _LONG_SAVE = 1.25
 # The first later evaluation, if it takes this many times what others do, compiled or touched something as well.
@@ -72,7 +71,8 @@ class StopRows:
         if split is not None and not self.pricing.starts_process(row):
             self._add_arrivals(row, stop, split)
             return
-        step_s = min(around.level_s, around.total_s)
+        # What the lines print is known; what a step takes there is not.
+        step_s = min(around.level_s, max(0.0, around.total_s - _printed_inside_s(stop)))
         self.books.book(
             row, "step", step_s, "inferred", sd=around.jitter_s, source="after stop", down=around.down_s, up=around.up_s
         )
@@ -95,8 +95,9 @@ class StopRows:
         """What an evaluation usually takes, by the arrivals; None where there are too few."""
         stops = [stop for stop in self.work.run.stops if stop.evaluated and stop.row is not None]
         splits = [self._split(stop.row, stop) for stop in stops if stop.row is not None]
-        seconds = [split.evaluation_s for split in splits if split is not None]
-        return float(median(np.array(seconds))) if len(seconds) >= _LEAST_USUAL else None
+        seconds = sorted(split.evaluation_s for split in splits if split is not None)
+        # Of two, the longer one is the one that may hold something else.
+        return seconds[(len(seconds) - 1) // 2] if len(seconds) >= _LEAST_USUAL else None
 
     def _without_pause(self, split: ArrivalSplit) -> ArrivalSplit:
         """A checkpoint that is far longer than the others may be followed by a pause of another kind."""
@@ -302,3 +303,10 @@ class StopRows:
 
     def _note(self, row: int, phase: Phase, seconds: float, span: tuple[float, float], basis: Basis) -> None:
         self.books.note(row, Part(phase=phase, seconds=seconds, low_s=span[0], high_s=span[1], basis=basis))
+
+
+def _printed_inside_s(stop: Stop) -> float:
+    """The printed seconds of those parts of a stop that the log's clock runs during."""
+    evaluation_s = stop.evaluation_took_s if stop.evaluated and stop.evaluation_inside else None
+    save_s = stop.save_took_s if stop.saved and stop.save_inside else None
+    return (evaluation_s or 0.0) + (save_s or 0.0)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from stepscope.columns.statistics import quantile
 from stepscope.core.units import NS
 from stepscope.ledger.accounts import ORDER
+from stepscope.ledger.epoch_rows import since_trained
 from stepscope.ledger.phases import Ledger, Phase, PhaseTotal
 from stepscope.run.model import Run
 
@@ -80,11 +81,15 @@ def _with_the_end(phases: dict[Phase, PhaseTotal]) -> dict[Phase, PhaseTotal]:
 
 def _beside_evaluations_s(run: Run, phases: dict[Phase, PhaseTotal]) -> float:
     """What checkpoints may have of the seconds between the printed times of rows whose lines have the evaluations'
-    results: nothing shows where the one ends and the other begins. Seldom more than half.
+    results, or since the line that says that training is done: nothing shows where the one ends and the other begins.
+    Seldom more than half.
     """
-    stops = [stop for stop in run.stops if stop.evaluated and not stop.evaluation_inside]
+    evaluated = [stop for stop in run.stops if stop.evaluated]
+    stops = [stop for stop in evaluated if not stop.evaluation_inside or since_trained(run, stop) is not None]
     lines = set(run.steps.line.tolist())
-    if run.clock.is_wall or not stops or any(stop.evaluation_took_s is not None for stop in stops):
+    if run.clock.is_wall and any(since_trained(run, stop) is None for stop in stops):
+        return 0.0
+    if not stops or any(stop.evaluation_took_s is not None for stop in stops):
         return 0.0
     return _seconds(phases, "evaluation") / 2 if all(stop.line in lines for stop in stops) else 0.0
 

@@ -35,7 +35,8 @@ _LOGGER = re.compile(
     r"|(?:INFO|WARNING|ERROR) [\w./-]+:\d+\] "
     rf"|(?:[\[(<]?(?:{_LEVEL}|{_PLACE}|__main__|root|[A-Za-z_]\w*(?:\.\w+)+)[\])>]?(?:\s*[|:,;-]+\s*|\s+|(?=\[))){{1,3}}{_SOON}"
     rf"|{_LEVEL} {{1,4}}[A-Za-z_][\w-]{{0,30}} {_SOON}"  # a level and a logger's name, `INFO flwr 2023-`
-    rf"|\[[DIWEC] {_SOON}|\[(?:pod/)?[\w.-]+/[\w./-]+\] {_SOON}|\[[a-z_][\w.-]{{1,40}}\] {_SOON}"
+    rf"|\[(?:[A-Za-z]\w{{0,20}} )?[DIWEC] {_SOON}"  # `[NeMo I 2024-`
+    rf"|\[(?:pod/)?[\w.-]+/[\w./-]+\] {_SOON}|\[[a-z_][\w.-]{{1,40}}\] {_SOON}"
     rf"|[^\t\d][^\t]{{0,80}}\t[^\t]{{1,80}}\t(?=\d{{4}}-\d\d-\d\d)"
     rf"|(?:[Tt]ime|[Tt]imestamp|[Dd]ate|[Dd]atetime)(?:\s?[:=]\s*|\s+){_SOON}"
 )

@@ -39,6 +39,7 @@ _MOST_QUEUED = 64 << 20
 READING, HELD, WRITTEN = 0, 1, 2
 NOTHING, LINES, INSIDE_LINE = 0, 1, 2  # see `SharedState.gap`
 _LINE_ENDS = b"\r\n"
+_BACK = b"\b"  # goes back over what is there, as some bars do before they are drawn again
 _MOST_RECORD_BYTES = 128
 
 
@@ -227,7 +228,7 @@ class Recorder:
         if is_again and state.spilled_at is None:
             before = min(len(data), max(0, os.fstat(self._handles.log).st_size - state.log_start))
         self._keep(data, before, b"\t%.6f\t%.6f\n" % (wall, monotonic))
-        if data and data[-1] not in _LINE_ENDS:
+        if data.strip(_BACK) and data[-1] not in _LINE_ENDS:
             self._begun = b"\t%.6f\t%.6f\n" % (wall, monotonic)
         self._mark(WRITTEN, 0, holds_return)
         self._clear(holds_return, num)
@@ -269,8 +270,8 @@ class Recorder:
         # A record that is there already does no harm.
         ends = [index + 1 for index, byte in enumerate((lead + data)[:done]) if byte in _LINE_ENDS]
         # A bar ends its line only when it is drawn again: what the line says came when it was last added to.
-        is_begun = bool(ends) and ends[0] == 1 and self._begun is not None
-        moments = [self._begun or moment if is_begun and end == 1 else moment for end in ends]
+        is_begun = bool(ends) and self._begun is not None and not data[: ends[0] - 1].strip(_BACK)
+        moments = [self._begun or moment if is_begun and end == ends[0] else moment for end in ends]
         records = b"".join(b"%d%s" % (start + end, own) for end, own in zip(ends, moments, strict=True))
         _, problem = append(self._handles.stamps, records)
         if data and data[-1] in _LINE_ENDS:

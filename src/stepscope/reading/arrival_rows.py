@@ -26,7 +26,7 @@ _COVERS = 0.5
 
 def is_by_arrival(clock: Clock, tick_ns: int, t_ns: Ints) -> bool:
     """Whether the arrival times `t_ns` of a recording's rows time them better than their printed clock."""
-    return clock.covers in {"cumulative", "window"} and tick_ns >= _COARSE_NS and _came_one_by_one(t_ns)
+    return clock.covers in {"cumulative", "window"} and tick_ns >= _COARSE_NS and came_one_by_one(t_ns)
 
 
 def leaves_out(clock: Clock, printed_ns: Ints, t_ns: Ints) -> bool:
@@ -34,13 +34,14 @@ def leaves_out(clock: Clock, printed_ns: Ints, t_ns: Ints) -> bool:
 
     CatBoost's leaves out what callbacks take.
     """
-    if clock.covers != "cumulative" or not _came_one_by_one(t_ns):
+    if clock.covers != "cumulative" or not came_one_by_one(t_ns):
         return False
     known = t_ns[t_ns != NO_TIME]
     return float(printed_ns[1:].sum()) < _COVERS * float(known[-1] - known[0])
 
 
-def _came_one_by_one(t_ns: Ints) -> bool:
+def came_one_by_one(t_ns: Ints) -> bool:
+    """Whether the lines of rows came when they were printed, and not many at once."""
     known = t_ns != NO_TIME
     if len(t_ns) < _LEAST_ROWS or known.mean() < _STAMPED:
         return False

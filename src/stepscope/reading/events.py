@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 from array import array
 from collections.abc import Mapping
 
 import numpy as np
 
+from stepscope.core.units import NS
 from stepscope.lines.figures import MAX_NS, figure_ns, whole
 from stepscope.reading.clock_steps import SteadyClock
 from stepscope.reading.event_numbers import DURATION, SEGMENT, STEP, EventNumbers
@@ -17,6 +19,8 @@ from stepscope.run.model import NO_TIME, EventTable
 KINDS = frozenset({"evaluation", "checkpoint", "gc", "data"})
 _MAX_EXCERPTS = 5_000
 _MAX_EXCERPT_CHARS = 1_000
+_FIGURE = re.compile(r"\d+\.\d+%?")
+_BAR = re.compile(r"\d{1,3}%|\d+/\d+|\d+it \[|[━╸╺─]{3}")
 _TOOK = {"took_ms": "dur_ms", "took_s": "dur_s", "took_clock": "dur_clock"}
 
 
@@ -55,19 +59,37 @@ class EventStore:
         self._loss = array("d")
         self._last_rank: int | None = None
         self._last = "", -1  # kind and row of the last event
+        self._label: str | None = None  # of the bar that the last event is
+        self._before_bar = 0  # what other bars of it took
         self._progress = EventProgress()  # of the last event
         self.excerpts: dict[int, str] = {}
 
     def is_repeated(
-        self, kind: str, row: int, groups: Mapping[str, str | None], *, rank: int | None, is_bar: bool
+        self, kind: str, row: int, groups: Mapping[str, str | None], *, rank: int | None, bar: str | None
     ) -> bool:
-        """Whether the event is the last one again: another state of its bar, or another rank's word for it."""
+        """Whether the event is the last one again: another state of its bar, or another rank's word for it.
+
+        Of several bars at one place, each is a part of it. `bar` is the label and the total of a line that draws one.
+        """
+        label, self._label = self._label, bar
         if self._last != (kind, row):
+            self._before_bar = 0
             return False
+        is_bar = bar is not None
         took = took_ns(groups) if is_bar else None
         if took is not None and took >= 0:
-            self._numbers.put(len(self) - 1, DURATION, took)  # the last state is the final one
+            printed = self._numbers.get(len(self) - 1, DURATION)
+            if label is not None and bar != label and printed != NO_TIME:
+                self._before_bar = printed
+            self._numbers.put(len(self) - 1, DURATION, self._before_bar + took)  # the last state is the final one
         return is_bar or (rank is not None and rank != self._last_rank and self._last_rank is not None)
+
+    def is_same_again(self, kind: str, groups: Mapping[str, str | None], row: int, loss: float | None) -> bool:
+        """Whether result and time are those of the last event, to the digit: two loggers print it."""
+        took = took_ns(groups)
+        if self._last != (kind, row) or not took or loss is None:
+            return False
+        return (took, loss) == (self._numbers.get(len(self) - 1, DURATION), self._loss[-1])
 
     def add(
         self,
@@ -178,12 +200,21 @@ def _believed(nanos: int) -> int | None:
 
 def took_ns(groups: Mapping[str, str | None]) -> int | None:
     """How long an event took by its own line."""
-    num = whole(groups.get("took_samples"))
-    if num:
-        # A full bar's rate is that of the whole of it, and finer than its clock of whole seconds.
-        each = figure_ns({"it_per_s": groups.get("took_per_s"), "s_per_it": groups.get("took_mean_s")})
-        return None if each is None or each < 0 else _believed(num * each)
-    if groups.keys().isdisjoint(_TOOK):
-        return None
     stated = {own: groups.get(name) for name, own in _TOOK.items()}
-    return figure_ns(stated) if any(stated.values()) else None
+    own = figure_ns(stated) if any(stated.values()) else None
+    num = whole(groups.get("took_samples"))
+    if not num:
+        return own
+    # A full bar's rate is that of the whole of it, and finer than its clock of whole seconds.
+    each = figure_ns({"it_per_s": groups.get("took_per_s"), "s_per_it": groups.get("took_mean_s")})
+    if each is None or each < 0:
+        return own
+    if own is None or own < 0:
+        return _believed(num * each)
+    return min(max(num * each, own), own + NS)
+
+
+def label_of(text: str) -> str:
+    """What a bar is called: the same in each of its states, whatever figures it shows."""
+    found = _BAR.search(text, 0, _MAX_EXCERPT_CHARS)
+    return _FIGURE.sub("#", text[: found.start() if found else _MAX_EXCERPT_CHARS])

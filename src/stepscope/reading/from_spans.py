@@ -9,69 +9,26 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
-from stepscope.columns.statistics import median
 from stepscope.core.settings import Settings
 from stepscope.formats import stepscope_spans
 from stepscope.lines.format import Format
+from stepscope.reading.span_lane import LATE_NS, MainLane, as_printed, main_lane, printed_lane
 from stepscope.run.model import NO_TIME, EventTable, Floats, Ints, Rank, Run, Segment, Stamps, StepTable
 from stepscope.run.save_tails import save_tails
-from stepscope.run.span_rows import OUTSIDE, WAITS, inside, joined, overlaps, row_starts
-from stepscope.source.span_file import Lane, main_lanes
+from stepscope.run.span_rows import OUTSIDE, WAITS, inside, joined, overlaps
+from stepscope.source.span_file import Lane
 
 FORMAT = dataclasses.replace(stepscope_spans.FORMAT, name="stepscope_spans")
-# Fewer recorded steps than this are not worth leaving the log for.
-_LEAST_STEPS = 2
 # The log's own lines are the frame of the run where they cover this share of the steps' time.
 _COVERS = 0.8
-# On a busy machine a line arrives this much later than it was printed.
-_LATE_NS = 20_000_000
-# A loop that makes so many steps of an optimizer, at most, for each step that it prints, by this many printed ones.
-_MOST_JOINED, _LEAST_PRINTED, _MOSTLY = 8, 4, 0.8
 _STOPS = ("evaluation", "checkpoint")
 # Kinds that are a training's own, at whatever time.
 _WORK = ("step", *WAITS, *_STOPS, "compile")
 _LOSSES = ("loss", "train_loss", "train/loss")
 _VAL_LOSSES = ("val_loss", "eval_loss", "valid_loss", "validation_loss", "test_loss")
-
-
-class MainLane(NamedTuple):
-    """The spans of the rank that speaks for the run, over all processes that it had, one after the other."""
-
-    lanes: tuple[Lane, ...]
-    begin: Ints  # of each step
-    end: Ints
-    number: Ints
-    process: Ints  # which of the lanes each step is of
-
-    def spans(self, kind: str) -> Ints:
-        """All spans of a kind, in order."""
-        found = [lane.spans[kind] for lane in self.lanes if kind in lane.spans]
-        return np.concatenate(found) if found else np.zeros((0, 2), dtype=np.int64)
-
-
-def main_lane(lanes: Sequence[Lane]) -> MainLane | None:
-    """The lowest rank that has steps; None where none has enough of them."""
-    own = main_lanes(lanes)
-    if sum(lane.num_steps for lane in own) < _LEAST_STEPS:
-        return None
-    steps = np.concatenate([lane.spans["step"] for lane in own])
-    process = np.repeat(np.arange(len(own)), [lane.num_steps for lane in own])
-    return MainLane(own, steps[:, 0], steps[:, 1], np.concatenate([_numbers(lane) for lane in own]), process)
-
-
-def _numbers(lane: Lane) -> Ints:
-    """The numbers of its steps; counted where the probe could not know them."""
-    numbers = lane.step_numbers
-    return np.arange(len(numbers), dtype=np.int64) if (numbers < 0).any() else numbers
-
-
-def _starts(main: MainLane) -> Ints:
-    spans = {kind: main.spans(kind) for kind in (*WAITS, "evaluation", "checkpoint")}
-    return row_starts(main.begin, main.end, spans)
 
 
 def with_spans(
@@ -85,10 +42,12 @@ def with_spans(
         When the first and the last line came, where there are any.
     """
     main = main_lane(lanes)
+    if main is None and frame is not None:
+        main = printed_lane(lanes, log, frame[0])  # no hook tells of steps
     if main is None:
         return None
-    main = _aligned(_grouped(main, log), log)
-    starts = _starts(main)
+    main = as_printed(main, log)
+    starts = main.starts()
     segments, is_first = _segments(main)
     first_rows = np.flatnonzero(is_first)
     ends = _row_ends(main, starts, is_first)
@@ -101,7 +60,7 @@ def with_spans(
         steps=StepTable(
             kept_step=main.number,
             kept_dur=rows.dur_ns(),
-            spans=np.ones(len(starts), dtype=np.int64),
+            spans=main.span,
             kept_loss=rows.loss(),
             kept_mfu_pct=np.full(len(starts), np.nan),
             data_s=rows.data_s(),
@@ -178,49 +137,6 @@ def _format(run: Run, main: MainLane) -> Format:
     return dataclasses.replace(known, clock=FORMAT.clock, layout=layout, habits=habits)
 
 
-def _places(main: MainLane, log: Run) -> tuple[Ints, Ints]:
-    """The numbers that the log prints of steps, and the recorded step that each line comes right after."""
-    is_timed = log.steps.t_ns != NO_TIME
-    place = np.searchsorted(main.end, log.steps.t_ns[is_timed], side="right") - 1
-    return log.steps.step[is_timed][place >= 0], place[place >= 0]
-
-
-def _grouped(main: MainLane, log: Run | None) -> MainLane:
-    """Steps that were only counted, joined to those of the log: some loops step an optimizer several times in each."""
-    if log is None or not len(log.steps.t_ns) or not all(lane.is_counted for lane in main.lanes) or len(main.lanes) > 1:
-        return main
-    printed, place = _places(main, log)
-    further = np.diff(printed)
-    if int((further > 0).sum()) < _LEAST_PRINTED:
-        return main
-    ratios = np.diff(place)[further > 0] / further[further > 0]
-    every = round(float(median(ratios)))
-    if not 2 <= every <= _MOST_JOINED or float((ratios == every).mean()) < _MOSTLY:
-        return main
-    offsets, counts = np.unique(place - every * printed, return_counts=True)
-    last = int(offsets[np.argmax(counts)])  # of the step 0, as far as there was one
-    number = -(-(np.arange(len(main.end)) - last) // every)
-    is_first = np.concatenate([[True], np.diff(number) != 0])
-    is_last = np.append(is_first[1:], True)
-    return main._replace(
-        begin=main.begin[is_first], end=main.end[is_last], number=number[is_last], process=main.process[is_last]
-    )
-
-
-def _aligned(main: MainLane, log: Run | None) -> MainLane:
-    """The steps with their numbers; where they were only counted, as the log numbers them."""
-    if log is None or not len(log.steps.t_ns) or not any(lane.is_counted for lane in main.lanes):
-        return main
-    printed, place = _places(main, log)
-    if not len(printed):
-        return main
-    offsets = printed - main.number[place]
-    values, counts = np.unique(offsets, return_counts=True)
-    best = int(values[np.argmax(counts)])
-    is_sure = counts.max() > 0.5 * len(offsets) and best >= 0
-    return main._replace(number=main.number + best) if is_sure else main
-
-
 def _segments(main: MainLane) -> tuple[tuple[Segment, ...], np.ndarray]:
     """Processes, and trainings within one: where the numbers go back, another training begins."""
     is_back = np.concatenate([[True], np.diff(main.number) <= 0])
@@ -248,7 +164,7 @@ def _frame(frame: tuple[int, int] | None, main: MainLane) -> Stamps:
         first, last = frame
         # What began right after the first line was printed may have done so before we had that line.
         begins = joined(main.lanes[0].spans, ("evaluation", "checkpoint"))[:, 0]
-        first = int(begins[(begins > first - _LATE_NS) & (begins < first)].min(initial=first))
+        first = int(begins[(begins > first - LATE_NS) & (begins < first)].min(initial=first))
     else:
         # Collections while packages are imported, and when the process ends, are no part of it.
         own = [lane.spans[kind] for lane in main.lanes for kind in _WORK if len(lane.spans.get(kind, ()))]
@@ -286,7 +202,7 @@ def _ranks(lanes: Sequence[Lane]) -> tuple[Rank, ...]:
     for number in numbers:
         main = main_lane([lane for lane in lanes if lane.rank == number])
         if main is not None:
-            starts = _starts(main)
+            starts = main.starts()
             dur_ns = _row_ends(main, starts, _segments(main)[1]) - starts
             for kind in OUTSIDE:
                 dur_ns -= overlaps(main.spans(kind), starts, starts + dur_ns)
@@ -322,7 +238,7 @@ class _Rows:
             [*(spans[kind] for kind in OUTSIDE), save_tails(self._starts, self._main.end, spans, self._until)]
         )
         own = self._ends - self._starts - overlaps(every, self._starts, self._ends)
-        return np.asarray(np.maximum(own, 1), dtype=np.int64)
+        return np.asarray(np.maximum(own // self._main.span, 1), dtype=np.int64)
 
     def data_s(self) -> Floats:
         """What each step spent on its batch; NaN where no fetch was recorded."""
@@ -331,7 +247,7 @@ class _Rows:
             return np.full(len(self._starts), np.nan)
         stops = np.concatenate([self._main.spans("evaluation"), self._main.spans("checkpoint")])
         waits = waits[~inside(waits[:, 0], stops)]
-        return overlaps(waits, self._starts, self._ends) / 1e9
+        return overlaps(waits, self._starts, self._ends) / 1e9 / self._main.span
 
     def loss(self) -> Floats:
         """The loss that the training reported, or that the log prints, of each step."""
@@ -358,10 +274,10 @@ class _Rows:
         found.sort(key=lambda item: item[1])
         begin = np.array([item[0] for item in found], dtype=np.int64)
         end = np.array([item[1] for item in found], dtype=np.int64)
-        row = np.clip(np.searchsorted(self._starts, begin, side="right") - 1, 0, len(self._starts) - 1)
+        step, row = self._step_at(begin)
         return EventTable(
             kind=tuple(item[2] for item in found),
-            step=self._main.number[row],
+            step=step,
             row=np.asarray(row, dtype=np.int64),
             line=self.lines[row],
             t_ns=end,
@@ -370,6 +286,18 @@ class _Rows:
             took_ns=end - begin,
             segment=np.asarray(segment[row], dtype=np.int64),
         )
+
+    def _step_at(self, moments: Ints) -> tuple[Ints, Ints]:
+        """The step that these moments follow, and its row: of a row that is a line, those before are known as well."""
+        row = np.clip(np.searchsorted(self._starts, moments, side="right") - 1, 0, len(self._starts) - 1)
+        if not self._main.is_lines:
+            return self._main.number[row], row
+        stops = np.concatenate([self._main.spans(kind) for kind in OUTSIDE])
+        starts, ends = self._starts[row], self._main.end[row]
+        before, whole = (upto - starts - overlaps(stops, starts, upto) for upto in (np.minimum(moments, ends), ends))
+        span = self._main.span[row]
+        left = span - np.minimum(span, np.rint(span * before / np.maximum(whole, 1))).astype(np.int64)
+        return self._main.number[row] - left, np.where((left == span) & (row > 0), row - 1, row)
 
     def _val_losses(self, events: list[tuple[int, int, str]]) -> Floats:
         """What each evaluation found: reported at its end, or printed after it."""

@@ -15,6 +15,7 @@ from stepscope.reading.epoch_means import EpochMeans
 from stepscope.reading.file_track import FileTrack
 from stepscope.reading.mean_of_total import with_mean_of_total
 from stepscope.reading.other_lines import OtherLines
+from stepscope.reading.row_times import is_dated
 from stepscope.reading.so_far import SoFar
 from stepscope.reading.writers import rank_of
 from stepscope.run.model import Ints, Notice, Rank, Run, Segment, StepTable
@@ -34,6 +35,8 @@ class Assembled(NamedTuple):
     counted: CountedLines = CountedLines()  # where lines without a number are counted
     batches: int | None = None  # steps of an epoch, where a line says
     means: EpochMeans = EpochMeans()
+    figure_doubt: float = 0.0  # how far all figures may be off together, as a share
+    rate_tick: float = 0.0  # of the mean rate since the start that is the clock
 
 
 def make_run(
@@ -63,10 +66,13 @@ def make_run(
         counted=assembled.counted,
         batches=assembled.batches,
         times_itself=times_itself,
+        rate_tick=assembled.rate_tick,
     )
     steps = table(by_arrival=by_arrival)
     if is_recorded and not by_arrival and _leaves_out(fmt, steps, clock.t_ns):
         by_arrival, steps = True, table(by_arrival=True)
+    by_figures = fmt.clock.is_wall and not is_dated(clock.t_ns) and bool((steps.span > 0).any())
+    tick_ns = 0 if by_arrival or times_itself else rows.tick_ns(fmt, stamps, by_figures=by_figures)
     run = Run(
         paths=paths,
         format=fmt,
@@ -88,13 +94,17 @@ def make_run(
         stamps=stamps,
         clock_steps=clock.steps,
         mtime=mtime,
-        tick_ns=0 if by_arrival or times_itself else rows.tick_ns(fmt, stamps),
+        tick_ns=tick_ns,
+        figure_doubt=assembled.figure_doubt,
+        rate_tick=0.0 if by_arrival else assembled.rate_tick,
         times_rows=rows.times_rows,
         means=assembled.means.of(steps.step),
         is_interval=per_interval,
         is_recorded=is_recorded,
+        by_figures=by_figures,
         by_arrival=by_arrival,
         runtimes=others.runtimes(rows),
+        folds=others.folds.folds(int(steps.line[-1]) if len(steps) else None),
         ranks=_ranks(so_far, fmt, steps),
         unread=others.unread.families(),
         passed=others.passed.families(),

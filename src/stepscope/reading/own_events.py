@@ -19,6 +19,7 @@ class RowPlace(NamedTuple):
     line: int
     segment: int
     stamp: int | None
+    trained: int | None = None  # when the line came that says that its training is done
 
 
 class OwnEvent(NamedTuple):
@@ -60,7 +61,7 @@ def add_own_events(store: EventStore, events: list[OwnEvent], row: RowPlace, tex
             row=row.row,
             line=row.line,
             stamp=row.stamp,
-            before=None,  # the line's timestamp is that of the step, too
+            before=row.trained if event.kind == "evaluation" else None,  # the line's timestamp is the step's, too
             segment=row.segment,
             loss=number(event.groups.get("val_loss")),
             rank=None,

@@ -16,6 +16,7 @@ from stepscope.columns.run_length import RunLengthColumn
 from stepscope.lines.format import Covers, Format
 from stepscope.reading.clock_steps import SteadyClock, TimedRows, steady_clock
 from stepscope.reading.counted_lines import CountedLines
+from stepscope.reading.rated_clock import even_clock
 from stepscope.reading.row_batch import Row, RowBatch
 from stepscope.reading.row_times import is_coarse, is_interval, is_interval_work, row_times, tick_ns
 from stepscope.reading.timestamps import Setback
@@ -298,10 +299,15 @@ class RowStore:
         """Whether a running clock goes on with these figures."""
         return figure is not None and bool(self.last_figure <= unpack(take(figure, slice(1)))[0])
 
-    def tick_ns(self, fmt: Format, stamps: Stamps | None) -> int:
+    def tick_ns(self, fmt: Format, stamps: Stamps | None, *, by_figures: bool = False) -> int:
         """The step in which the clock behind the rows counts."""
         per = self._per[:] if self.times_rows else None
-        return tick_ns(fmt.clock.covers, self.figure, stamps.resolution_ns if stamps is not None else None, per)
+        return tick_ns(
+            "window" if by_figures else fmt.clock.covers,
+            self.figure,
+            stamps.resolution_ns if stamps is not None else None,
+            per,
+        )
 
     @property
     def times_rows(self) -> bool:
@@ -353,10 +359,12 @@ class RowStore:
         by_arrival: bool = False,
         times_itself: bool = False,
         batches: int | None = None,
+        rate_tick: float = 0.0,
     ) -> StepTable:
         """A frozen copy of what has grown so far; segments begin at `first_rows`, and `t_ns` are the timestamps.
 
-        `batches` is how many steps an epoch has.
+        `batches` is how many steps an epoch has; `rate_tick` the last digit of the rate that a running clock was worked
+        out from.
         """
         self._catch_up()
         num = len(self.step)
@@ -364,6 +372,8 @@ class RowStore:
         step, figure = self.step.share(), self._figure.share()
         if counted.interval > 1:
             step = counted.steps(unpack(step).astype(np.int64))
+        if rate_tick and covers == "cumulative":
+            figure = even_clock(unpack(step).astype(np.int64), unpack(figure).astype(np.int64), first_rows, rate_tick)
         dur: Printed | Ints = figure
         spans: Ints | None = np.broadcast_to(np.int64(1), num)
         if covers != "step" or self.figure.has_missing():

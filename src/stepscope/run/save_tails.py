@@ -37,6 +37,7 @@ def save_tails(starts: Ints, ends: Ints, spans: Mapping[str, Ints], until: int) 
     stops = joined(spans, (*OUTSIDE, *WAITS, "gc"))
     has_none = overlaps(saves, starts, follows) == 0
     has_none[-1] = False
+    are_lines = bool((ends[:-1] == follows[:-1]).all())  # steps go on after a save, up to the next one's line
     after = _free(stops, ends, np.maximum(follows, ends))
     whole = _free(stops, starts, ends)
     usual_after, usual_whole = (int(median(own[has_none])) if has_none.any() else 0 for own in (after, whole))
@@ -54,7 +55,7 @@ def save_tails(starts: Ints, ends: Ints, spans: Mapping[str, Ints], until: int) 
         spent = int(_free(stops, np.array([min(origin, begin)]), np.array([begin]))[0])
         later = stops[(stops[:, 0] >= end) & (stops[:, 0] < last)]
         if len(later):
-            last, usual = int(later[0, 0]), 0
+            last, usual = int(later[0, 0]), usual if are_lines else 0
         pause = last - end - max(0, usual - spent)
         is_pause = pause > max(_LEAST_NS, _TIMES * usual_after)
         if row == len(starts) - 1:

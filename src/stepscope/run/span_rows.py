@@ -7,6 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
+from stepscope.run.tables import StepTable
+
 Ints = npt.NDArray[np.int64]
 # Kinds during which the step's own clock does not run.
 OUTSIDE = ("evaluation", "checkpoint", "compile")
@@ -32,6 +34,16 @@ def row_starts(begin: Ints, end: Ints, spans: Mapping[str, Ints]) -> Ints:
     # Other loaders may have been tried before the first step: its own fetch is the last one.
     first[0] = before[-1, 0] if len(before) else begin[0]
     return np.asarray(np.minimum(begin, np.maximum(first, ended)), dtype=np.int64)
+
+
+def line_begins(steps: StepTable, begin_ns: int) -> Ints:
+    """Where rows begin that are printed lines: with the line before, and those of another process as long ago as they
+    say.
+    """
+    begin = np.concatenate([[min(begin_ns, int(steps.t_ns[0]))], steps.t_ns[:-1]])
+    own = steps.first_rows[steps.first_rows > 0]
+    begin[own] = np.maximum(begin[own], steps.t_ns[own] - steps.dur_ns[own] * steps.span[own])
+    return begin
 
 
 def joined(spans: Mapping[str, Ints], kinds: tuple[str, ...]) -> Ints:

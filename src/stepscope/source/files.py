@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from io import BufferedReader
+from itertools import islice
 from pathlib import Path, PurePath
 from typing import BinaryIO, NamedTuple, Protocol, cast
 
@@ -31,6 +32,7 @@ _NOT_LOGS = {
     for kind in ("py", "md", "yaml", "yml", "toml", "ini", "cfg", "html", "css", "js", "ipynb", "sh", "bin", "pt")
 }
 _MAX_FOLDER_FILES = 2000
+_MOST_NAMED = 4  # where none of them is a log
 _STDIN = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
 
 
@@ -182,8 +184,20 @@ def _folder(folder: Path) -> list[Source]:
     # Of very many, the best are looked at, not the first: how many names there are is bounded by the search.
     found = sorted(found, key=lambda item: item[:4])[:_MAX_FOLDER_FILES]
     if not found:
-        raise InputError("folder-without-log", place=str(folder))
+        raise without_log(folder)
     return [Source(name=str(path), path=path, mtime=mtime, size=-size) for *_, size, path, mtime in found]
+
+
+def without_log(folder: Path) -> InputError:
+    """That there is no log in a folder, and what there is."""
+    from stepscope.source.walk import files_below
+
+    names = [str(path.relative_to(folder)) for path, *_ in islice(files_below(folder), _MAX_FOLDER_FILES)]
+    if not names:
+        return InputError("folder-empty", place=str(folder))
+    more = ["…"] if len(names) > _MOST_NAMED else []
+    listed = ", ".join(names[:_MOST_NAMED] + more)
+    return InputError("folder-without-log", place=str(folder), count=len(names), names=listed)
 
 
 def is_no_log(name: str) -> bool:

@@ -109,6 +109,9 @@ class LineSplitter:
             self._rest += hold
 
 
+_BACKSPACES = re.compile("(\x08+)")
+
+
 def _is_garbage(sample: bytes) -> bool:
     """More than a tenth of control characters, or of what is neither UTF-8 nor a language in a code page."""
     control = sum(sample.count(code) for code in range(32) if code not in (8, 9, 10, 12, 13, 27))
@@ -119,21 +122,25 @@ def _is_garbage(sample: bytes) -> bool:
 
 
 def clean(line: str) -> str:
-    """`line` without colours, cursor movements and overstrikes, and of bounded length."""
+    """`line` without colours, cursor movements, overstrikes and syslog's tabs, and of bounded length."""
     line = line[:MAX_LINE_CHARS].lstrip("\ufeff")  # files that were joined have their marks in the middle
     if "\x1b" in line:
         line = ANSI.sub("", line)
     if "\x08" in line:
         line = _overstruck(line)
+    if "#011" in line:
+        line = line.replace("#011", "\t")  # syslog's word for a tab, in the logs of cloud services
     return line.replace("\x00", "") if "\x00" in line else line
 
 
 def _overstruck(line: str) -> str:
-    """`line` as a terminal would show it: a backspace takes back the character before it."""
+    """`line` as a terminal would show it: a backspace goes back to the character before it, to be written over."""
     shown: list[str] = []
-    for char in line:
-        if char != "\x08":
-            shown.append(char)
-        elif shown:
-            shown.pop()
+    at = 0
+    for piece in _BACKSPACES.split(line):
+        if piece.startswith("\x08"):
+            at = max(0, at - len(piece))
+            continue
+        shown[at : at + len(piece)] = piece
+        at += len(piece)
     return "".join(shown)

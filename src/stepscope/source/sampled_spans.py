@@ -7,6 +7,7 @@ are apart.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +24,26 @@ class Sampled(NamedTuple):
     begin_ns: int
     end_ns: int
     slack_ns: int
+
+
+def cut_short(span: tuple[int, int], sampled: Mapping[str, list[Sampled]]) -> tuple[int, int]:
+    """An evaluation that had ended at the latest when something else began: with the last look at one, if there was
+    any, else when a checkpoint was seen in it."""
+    begin, end = span
+    last = max((own.end_ns for own in sampled.get("evaluation", ()) if begin <= own.end_ns <= end), default=0)
+    if last:
+        return begin, last
+    saves = (own.begin_ns for own in sampled.get("checkpoint", ()))
+    return begin, min((at_ns for at_ns in saves if begin < at_ns < end), default=end)
+
+
+def outermost(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The spans that are not inside another."""
+    found: list[tuple[int, int]] = []
+    for begin, end in sorted(spans, key=lambda span: (span[0], -span[1])):
+        if not found or end > found[-1][1]:
+            found.append((begin, end))
+    return found
 
 
 def with_sampled(timed: Ints, sampled: list[Sampled]) -> Ints:

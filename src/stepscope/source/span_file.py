@@ -17,7 +17,7 @@ from stepscope.core.boundary import is_readable, open_file
 from stepscope.core.units import NS
 from stepscope.source.arrival_clock import ArrivalClock, parse_arrival
 from stepscope.source.recording import STAMPS, SUSPENDS
-from stepscope.source.sampled_spans import Sampled, unseen, with_sampled
+from stepscope.source.sampled_spans import Sampled, cut_short, outermost, unseen, with_sampled
 
 SPANS = "spans"
 Ints = npt.NDArray[np.int64]
@@ -34,6 +34,8 @@ _STOPS = {"evaluation", "checkpoint"}
 _LOADS = ("data", "fetch")
 # The detail of a span that was seen by looking now and then.
 _SAMPLED = "sampled"
+# The detail of an evaluation that nothing ended, and that was over at the latest when something else began.
+_LATEST = "latest"
 
 
 class OpenSpan(NamedTuple):
@@ -189,6 +191,7 @@ class _Reading:
         self.facts: dict[str, str] = {}
         self.ended: dict[tuple[str, bool], list[tuple[int, int]]] = {}
         self.sampled: dict[str, list[Sampled]] = {}
+        self.latest: set[tuple[int, int]] = set()  # evaluations that may have ended before
         self.numbers: list[int] = []
         self.is_counted = False
         self.open: dict[tuple[str, str], list[tuple[int, str]]] = {}
@@ -223,6 +226,8 @@ class _Reading:
             slack_ns = _whole(detail.removeprefix(_SAMPLED).strip()) or 0
             self.sampled.setdefault(kind, []).append(Sampled(begin_ns, end_ns, slack_ns))
             return
+        if kind == "evaluation" and detail == _LATEST:
+            self.latest.add((begin_ns, end_ns))
         self.ended.setdefault((kind, thread == "0"), []).append((begin_ns, end_ns))
         if kind == "step" and thread == "0":
             self.is_counted |= detail.startswith("~")
@@ -284,6 +289,14 @@ def _read_lane(path: Path, clock: _RecordingClock) -> Lane | None:
 
 def _add_sampled(reading: _Reading) -> None:
     """What was seen by looks joins what hooks have timed."""
+    ended = reading.ended.get(("evaluation", True))
+    if ended is not None:
+        reading.ended["evaluation", True] = [
+            cut_short(span, reading.sampled) if span in reading.latest else span for span in ended
+        ]
+    for kind in _STOPS:
+        if (kind, True) in reading.ended:
+            reading.ended[kind, True] = outermost(reading.ended[kind, True])
     for kind, seen in reading.sampled.items():
         timed = {name: np.array(reading.ended.get((name, True), ()), dtype=np.int64).reshape(-1, 2) for name in _LOADS}
         own = unseen(seen, np.concatenate(list(timed.values()))) if kind in _LOADS else seen

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from stepscope.formats._shared.metric_names import is_evaluation, loss_rank
+from stepscope.formats._shared.metric_names import is_evaluation, is_evaluation_time, loss_rank
 from stepscope.formats._shared.table_clocks import Reading, Timed, agreed, runs
 from stepscope.lines.figures import parse_clock
 
@@ -41,6 +41,10 @@ _LEFT = frozenset(
 _SHARES = _words("done_frac frac_done done_fraction fraction_done")
 _LEAST_SHARES, _SAME_TOTAL = 3, 0.005
 _TOTALS = ("max_steps", "max_iters", "max_iterations", "total_steps", "total_iters", "total_iterations")
+# The same among settings, and what is a count elsewhere.
+_SET_TOTALS = frozenset(
+    (*_TOTALS, "num_steps", "num_iters", "num_iterations", "train_steps", "num_train_steps", "steps")
+)
 _UNITS = {
     **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1.0),
     **dict.fromkeys(("ms", "msec", "millis", "milliseconds"), 1e-3),
@@ -107,10 +111,12 @@ class Columns(NamedTuple):
     evaluations: tuple[str, ...] = ()
     losses: tuple[str, ...] = ()
     val_losses: tuple[str, ...] = ()
+    evaluation_times: tuple[str, ...] = ()
     num_steps: int | None = None  # by the share of the training that is done on each row
 
     def with_metrics(self, names: Iterable[str]) -> Columns:
         """The same columns, with the metrics among `names`."""
+        names = tuple(names)
         evaluations = tuple(name for name in names if is_evaluation(name))
         ranked = sorted((rank, name) for name in names if (rank := loss_rank(name)) is not None)
         losses = [name for _, name in ranked]
@@ -118,6 +124,7 @@ class Columns(NamedTuple):
             evaluations=evaluations,
             losses=tuple(name for name in losses if not is_evaluation(name)),
             val_losses=tuple(name for name in losses if is_evaluation(name)),
+            evaluation_times=tuple(name for name in names if is_evaluation_time(name)),
         )
 
 
@@ -136,7 +143,7 @@ def find_columns(names: Sequence[str], rows: Sequence[Row]) -> Columns | None:
         by_kind.setdefault(clock.kind, clock)
     stamp, duration = by_kind.get("stamp"), by_kind.get("duration")
     total = next((plain[name] for name in _TOTALS if name in plain and _bounds(plain[name], step, rows)), None)
-    num_steps = None if total is not None else _by_share(plain, step, rows)
+    num_steps = None if total is not None else _by_share(plain, step, rows) or _by_settings(step, rows)
     # The time of each step next to moments says most; otherwise the clock that leaves nothing out comes first.
     best = duration if stamp and duration else stamp or by_kind.get("elapsed") or duration
     if stamp and duration and _began_earlier(by_kind.get("elapsed"), duration, rows):
@@ -156,6 +163,18 @@ def _by_share(plain: Mapping[str, str], step: str, rows: Sequence[Row]) -> int |
         if max(totals) - min(totals) <= _SAME_TOTAL * max(totals):
             return round(totals[-1])
     return None
+
+
+def _by_settings(step: str, rows: Sequence[Row]) -> int | None:
+    """How many steps there will be, where a row before the first step holds the settings."""
+    found = []
+    for row in rows:
+        if row.get(step) not in (None, ""):
+            break
+        found += [to_number(row[name]) for name in row if _plain(name).rpartition("/")[2] in _SET_TOTALS]
+    totals = {int(total) for total in found if total is not None and total > 0 and total.is_integer()}
+    last = max((to_number(row.get(step)) or 0.0 for row in rows), default=0.0)
+    return totals.pop() if len(totals) == 1 and max(totals) >= last else None
 
 
 def _bounds(name: str, step: str, rows: Sequence[Row]) -> bool:

@@ -81,12 +81,15 @@ def table_lines(name: str, figure: str) -> tuple[Line, ...]:
     return (
         Line("step", rf"{name}: step (?P<step>\d+){_TOTAL}{figure}(?: loss (?P<loss>{NUMBER}))?$"),
         Line(
-            "evaluation", rf"{name}: evaluation(?: step (?P<step>\d+))?{_MOMENT}?(?: val_loss (?P<val_loss>{NUMBER}))?$"
+            "evaluation",
+            rf"{name}: evaluation(?: step (?P<step>\d+))?{_MOMENT}?(?: val_loss (?P<val_loss>{NUMBER}))?"
+            r"(?: took_s (?P<took_s>[\d.]+))?$",
         ),
     )
 
 
 MOMENT = _MOMENT
+_MOST_S = 1e8
 ELAPSED = rf" elapsed_s (?P<elapsed_s>[\d.]+){_MOMENT}?"
 DURATION = rf" dur_s (?P<dur_s>[\d.]+){_MOMENT}?"
 
@@ -177,7 +180,7 @@ def write_rows(name: str, lines: Sequence[Row | str | None], columns: Columns) -
             after.append(line or "")
             continue
         step, seconds, loss = next(numbers)
-        evaluation = _evaluation(name, line, step, columns) if columns.evaluations else None
+        evaluation = _evaluation(name, line, step, columns) if columns.evaluations or columns.evaluation_times else None
         if step is None or seconds is None or (evaluation is not None and not _is_step(line, columns)):
             # A row that belongs to no step counts as not understood: no line of the format looks like this.
             rest = "" if step is not None else _end_of(line) or f"{name}: a row without a step"
@@ -241,12 +244,15 @@ def _step_writer(name: str, columns: Columns) -> Callable[[Row, int, float, floa
 
 
 def _evaluation(name: str, row: Row, step: int | None, columns: Columns) -> str | None:
-    if all(row.get(key) in (None, "") for key in columns.evaluations):
+    took = first_numbers([row], columns.evaluation_times)[0]
+    took_s = took if took is not None and 0 < took < _MOST_S else None
+    if took_s is None and all(row.get(key) in (None, "") for key in columns.evaluations):
         return None
     text = f"{name}: evaluation" + (f" step {step}" if step is not None else "")
     text += moment_of(row, columns.stamp) or ""
     loss = first_numbers([row], columns.val_losses)[0]
-    return text if loss is None else f"{text} val_loss {loss:.7g}"
+    text += "" if loss is None else f" val_loss {loss:.7g}"
+    return text if took_s is None else f"{text} took_s {took_s:.9f}"
 
 
 def _is_json(lines: Sequence[str]) -> bool:

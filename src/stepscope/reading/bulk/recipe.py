@@ -23,6 +23,7 @@ from stepscope.reading.step_line import NAMES_STEP
 # What to do with a line: ask the ordinary reader; a row; the loss of the row before it; nothing; count it as unread;
 # count it as passed over.
 SLOW, STEP, LOSS, NOTHING, UNREAD, PASSED = range(6)
+_DIGIT = re.compile("[1-9]")
 _QUANTIFIER = re.compile(r"\\?\{\d*,?\d*\}|0-9")
 _OWN_DIGIT = re.compile(r"(?<![A-Za-z_@0-9])[0-9]|(?<=\\d)[0-9]|\(\?P=")
 
@@ -145,9 +146,12 @@ def _states_ahead(patterns: tuple[str, ...]) -> bool:
 
 @cache
 def _odd_patterns(patterns: tuple[str, ...]) -> dict[int, frozenset[str]]:
-    """The patterns that ask for particular digits, with words one of which each of their lines contains."""
+    """The patterns that ask for particular digits, with words one of which each of their lines contains.
+
+    The digits of a line may be others: in the words they are all 0.
+    """
     return {
-        index: frozenset(certain_words(pattern))
+        index: frozenset(_DIGIT.sub("0", word) for word in certain_words(pattern))
         for index, pattern in enumerate(patterns)
         if _OWN_DIGIT.search(_QUANTIFIER.sub("", pattern))
     }
@@ -155,5 +159,5 @@ def _odd_patterns(patterns: tuple[str, ...]) -> dict[int, frozenset[str]]:
 
 def _digits_may_matter(fmt: Format, text: str, which: int | None) -> bool:
     """Whether a line with other digits could be another line of the format."""
-    odd = _odd_patterns(_patterns(fmt))
+    odd, text = _odd_patterns(_patterns(fmt)), _DIGIT.sub("0", text)
     return any(index == which or any(word in text for word in words) for index, words in odd.items())

@@ -27,6 +27,7 @@ from stepscope.reading.bulk.line_shape import LineShape, free_digits, make_shape
 from stepscope.reading.bulk.numbers import MAX_DIGITS, Floats, Ints, Number, find_windows
 from stepscope.reading.bulk.sight import Sight
 from stepscope.reading.epoch_means import DATA_MEAN, MEAN, tick_of
+from stepscope.reading.rest_of_epoch import EPOCH_TIME
 from stepscope.reading.step_line import EVALUATED
 
 MOMENTS = ("unix_s", "unix_ms")
@@ -43,6 +44,7 @@ _NOT_HERE = (
     "samples_done",
     "of_samples",
     "mean_steps_per_s",
+    EPOCH_TIME,
     *EVALUATED,
     *OWN_EVENTS,
 )

@@ -108,6 +108,9 @@ def _unread_steps(report: Report) -> Message | None:
 def _cause(report: Report, death: Death | None) -> Message:
     if death is None:
         return report.state.evidence
+    hang = next((alarm.message for alarm in report.alarms if alarm.code == "hang"), None)
+    if hang is not None and death.cause.kind == "hang":
+        return hang  # which quotes the line, and says what it means
     line, text = death.cause.line, redact(_own_words(" ".join(death.cause.text.split())), _MOST_CAUSE)
     sizes = memory_asked(death.cause.text) if death.kind == "out_of_memory" else None
     if sizes is None:
@@ -362,4 +365,8 @@ def _changes_pace(report: Report) -> bool:
 
 def _untimed(report: Report) -> Message:
     """What to do about a log that does not say how long anything took."""
-    return say("summary-for-times" if unread_reason(report) is None else "summary-teach")
+    if unread_reason(report) is not None:
+        return say("summary-teach")
+    # A recording has its times: what it lacks is the iterations.
+    is_timed = report.run.is_recorded and report.trace is None
+    return say("summary-for-trace" if is_timed else "summary-for-times")

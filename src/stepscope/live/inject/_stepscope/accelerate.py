@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from _stepscope.session import Session, version_of
+from _stepscope.session import Session
+from _stepscope.wrapping import version_of
 
 
 def hook_accelerator(session: Session, module: Any) -> None:

@@ -7,7 +7,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from _stepscope.session import Session, marked, rebind
+from _stepscope.session import Session
+from _stepscope.wrapping import marked, rebind
 
 
 def hook_train(session: Session, module: Any, owner: str, tell: Callable[[dict[str, Any]], None]) -> None:

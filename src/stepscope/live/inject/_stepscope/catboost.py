@@ -6,7 +6,8 @@ import functools
 import inspect
 from typing import Any
 
-from _stepscope.session import Session, marked, version_of
+from _stepscope.session import Session
+from _stepscope.wrapping import marked, version_of
 
 _OWNER = "catboost"
 

@@ -6,8 +6,9 @@ import atexit
 import functools
 from typing import Any
 
-from _stepscope.session import Session, version_of
+from _stepscope.session import Session
 from _stepscope.spans import now_ns
+from _stepscope.wrapping import version_of
 
 _OWNER = "keras"
 
@@ -157,7 +158,8 @@ def hook_list(session: Session, module: Any) -> None:
 
 def hook_checkpoint(session: Session, module: Any) -> None:
     """The callback that saves, and those derived from it."""
-    session.on_creation(module.ModelCheckpoint, {"_save_model": "checkpoint"})
+    events = ("on_train_batch_end", "on_epoch_end")
+    session.on_creation(module.ModelCheckpoint, {"_save_model": "checkpoint"}, prepare=session.saving_in(events))
 
 
 def hook_model(session: Session, module: Any) -> None:

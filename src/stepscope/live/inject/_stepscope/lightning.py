@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from _stepscope.session import Session, version_of
+from _stepscope.session import Session
+from _stepscope.wrapping import version_of
 
 _OWNER = "lightning"
 
@@ -71,7 +72,8 @@ def hook_evaluation(session: Session, module: Any) -> None:
 
 def hook_checkpoint(session: Session, module: Any) -> None:
     """The callback that saves, and those derived from it."""
-    session.on_creation(module.ModelCheckpoint, {"_save_checkpoint": "checkpoint"})
+    events = ("on_train_batch_end", "on_train_epoch_end", "on_validation_end", "on_train_end", "on_exception")
+    session.on_creation(module.ModelCheckpoint, {"_save_checkpoint": "checkpoint"}, prepare=session.saving_in(events))
 
 
 def hook_files(session: Session, module: Any) -> None:

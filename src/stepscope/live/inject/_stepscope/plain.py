@@ -12,7 +12,8 @@ import sys
 from typing import Any
 
 from _stepscope.activity import is_own
-from _stepscope.session import Session, is_wrapped, marked
+from _stepscope.session import Session
+from _stepscope.wrapping import is_wrapped, marked
 
 _ARRAYS = ("save", "savez", "savez_compressed")
 _OBJECTS = ("dump",)

@@ -1,28 +1,22 @@
-"""What all probes share: the file they write to, who is in charge of the steps, and wrappers that never raise.
-
-A wrapper calls the original with the same arguments and returns what it returned. Nothing here touches the random
-generators, so results are the same to the bit. An error of our own is recorded as skipped and goes no further.
-"""
+"""What all probes share: the file they write to, who is in charge of the steps, and the spans that are going on."""
 
 from __future__ import annotations
 
 import atexit
-import functools
 import gc
-import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from _stepscope.sampler import Sampler
 from _stepscope.spans import SpanFile, now_ns
+from _stepscope.wrapping import Wrapping
 
-_MARK = "_stepscope_wrapped"
 # Shorter collections than this are not worth a record.
 _LEAST_NS = 1_000_000
 
 
-class Session:
+class Session(Wrapping):
     """One process's recording, as the probes see it."""
 
     def __init__(self, spans: SpanFile) -> None:
@@ -30,13 +24,13 @@ class Session:
         self._main = threading.main_thread().ident
         self._owners: list[str] = []
         self._depth: dict[str, int] = {}
-        self._began: dict[str, int] = {}
+        self._num_ended: dict[str, int] = {}
         self._said: set[str] = set()
         self.at_save: list[Callable[[int], None]] = []  # called when a checkpoint begins
         self.step_begin_ns = 0
         self.step_end_ns = 0  # of the last one
         self.num_steps = 0
-        self._has_framework = self._is_plain = self._times_collections = False
+        self._has_framework = self._is_plain = self._times_collections = self._learns = False
         self.sampler = Sampler(spans, lambda: self.num_steps)
         atexit.register(self.close)
 
@@ -61,8 +55,14 @@ class Session:
 
     @property
     def is_training(self) -> bool:
-        """Whether steps have been made, or nothing would tell of one."""
-        return self.num_steps > 0 or not self._has_framework
+        """Whether steps have been made or gradients worked out, or nothing would tell of one."""
+        return self.num_steps > 0 or self._learns or not self._has_framework
+
+    def learn(self) -> None:
+        """Gradients are worked out, by whatever optimizer they are used."""
+        if not self._learns:
+            self._learns = True
+            self.look()
 
     def look(self) -> None:
         """A training is about to begin: look at the program's own functions from now on."""
@@ -155,8 +155,18 @@ class Session:
         if self.is_main():
             self._depth[kind] = max(0, self._depth.get(kind, 0) - 1)
         if began:
+            self._num_ended[kind] = self._num_ended.get(kind, 0) + 1
             self.spans.end(kind, began, now_ns(), detail)
             self.sampler.here()
+
+    def num_ended(self, kind: str) -> int:
+        """How many phases of a kind have ended."""
+        return self._num_ended.get(kind, 0)
+
+    def was(self, kind: str, began: int) -> None:
+        """What began then, and is over now, was a phase: known only afterwards."""
+        if self.is_main():
+            self.spans.end(kind, began, now_ns())
 
     def total(self, **counts: int | None) -> None:
         """How many steps (`steps`), the number of the last (`last`), how many epochs."""
@@ -193,138 +203,3 @@ class Session:
         if not self.spans.is_child:
             self.sampler.close()
             self.spans.flush()
-
-    # -- hooks ------------------------------------------------------------------------------------------------
-
-    def try_all(self, hooks: Iterable[tuple[str, Callable[[], object]]]) -> None:
-        """Set several hooks; one that fails takes none of the others with it."""
-        for name, hook in hooks:
-            try:
-                hook()
-            except Exception as problem:
-                self.skip(name, problem)
-
-    def quiet(self, what: str, function: Callable[..., object]) -> Callable[..., None]:
-        """A function of ours that never raises."""
-
-        def call(*args: Any, **kwargs: Any) -> None:
-            try:
-                function(*args, **kwargs)
-            except Exception as problem:
-                self.skip(what, problem)
-
-        return call
-
-    def wrap(self, holder: Any, name: str, kind: str) -> None:
-        """Time a function or method of a module or class as a phase."""
-        original = holder.__dict__[name] if isinstance(holder, type) else getattr(holder, name)
-        if not is_wrapped(original):
-            setattr(holder, name, self.timed(original, kind))
-
-    def timed(self, function: Callable[..., Any], kind: str) -> Callable[..., Any]:
-        """The function, recorded as a phase whenever it is called."""
-
-        @functools.wraps(function)
-        def wrapper(*args: Any, **kwargs: Any) -> Any:
-            began = self.enter(kind)
-            try:
-                return function(*args, **kwargs)
-            finally:
-                self.leave(kind, began)
-
-        return marked(wrapper)
-
-    def around(
-        self,
-        holder: Any,
-        name: str,
-        before: Callable[..., object] | None = None,
-        after: Callable[..., object] | None = None,
-    ) -> None:
-        """Call ours before and after a method, with the same arguments."""
-        original = holder.__dict__[name] if isinstance(holder, type) else getattr(holder, name)
-        if is_wrapped(original):
-            return
-        label = f"{getattr(holder, '__name__', holder)}.{name}"
-        first = self.quiet(label, before) if before is not None else None
-        last = self.quiet(label, after) if after is not None else None
-
-        @functools.wraps(original)
-        def wrapper(*args: Any, **kwargs: Any) -> Any:
-            if first is not None:
-                first(*args, **kwargs)
-            try:
-                return original(*args, **kwargs)
-            finally:
-                if last is not None:
-                    last(*args, **kwargs)
-
-        setattr(holder, name, marked(wrapper))
-
-    def on_creation(
-        self,
-        base: type,
-        phases: dict[str, str],
-        owner: str | None = None,
-        prepare: Callable[[type], object] | None = None,
-    ) -> None:
-        """Time methods of a class and of those derived from it, each when its first object is made.
-
-        phases
-            Methods by name, with the kind of span each is.
-        owner
-            The framework whose training the method `train` or `fit` is.
-        prepare
-            What else to do with each of these classes.
-        """
-        runs = ("train", "fit") if owner else ()
-
-        def wrap_class(own: type) -> None:
-            for name, kind in phases.items():
-                if callable(vars(own).get(name)):
-                    self.wrap(own, name, kind)
-            for name in runs:
-                if owner and callable(vars(own).get(name)):
-                    self.around(own, name, lambda *_, **__: self.own(owner), lambda *_, **__: self.disown(owner))
-            if prepare is not None:
-                prepare(own)
-
-        def before(new: Any, *_: Any, **__: Any) -> None:
-            for own in type(new).__mro__:
-                if issubclass(own, base):
-                    wrap_class(own)
-
-        for known in _with_derived(base):  # where the framework has been in use for a while
-            wrap_class(known)
-        self.around(base, "__init__", before=before)
-
-
-def _with_derived(base: Any) -> list[Any]:
-    found = [base]
-    for own in found:
-        found += [derived for derived in own.__subclasses__() if derived not in found]
-    return found
-
-
-def marked(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A wrapper of ours, so that it is not wrapped again."""
-    setattr(function, _MARK, True)
-    return function
-
-
-def is_wrapped(function: Any) -> bool:
-    """Whether a function is a wrapper of ours."""
-    return getattr(function, _MARK, False) is True
-
-
-def rebind(original: Any, wrapper: Any, modules: Iterable[str], name: str) -> None:
-    """Put a wrapper where modules hold the original under a name: those that have been imported."""
-    for own in modules:
-        module = sys.modules.get(own)
-        if module is not None and getattr(module, name, None) is original:
-            setattr(module, name, wrapper)
-
-
-def version_of(name: str) -> str:
-    """The version of a module that has been imported."""
-    return str(getattr(sys.modules.get(name), "__version__", "?"))

@@ -41,6 +41,7 @@ _NO_GRADIENTS = ("no_grad", "inference_mode")
 _PICKLES = ("pickle", "cloudpickle", "dill", "joblib")
 # Calls that test a model with one batch, and those that train it.
 _TESTS, _TRAINS = {"test_on_batch", "predict_on_batch"}, {"train_on_batch", "backward", "fit", "train_step"}
+_OUTCOMES = (4, 5)  # what a step of an environment gives back
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
@@ -72,8 +73,11 @@ def _kind(tree: ast.Module, line: int, *, conditions: bool) -> str | None:
     called = _called(around[-1], line)
     if called is not None and called != "data":
         return called
+    is_now_and_then = any(_is_now_and_then(node, line) for node in around[inner:])
     for node in reversed(around[inner:]):
         found = _said(node, line, conditions=conditions)
+        if found is None and is_now_and_then and isinstance(node, _LOOPS) and _plays(node):
+            found = "evaluation"
         if found is not None:
             return None if makes_output and found == "evaluation" else found
     return called
@@ -133,7 +137,7 @@ def _said(node: ast.AST, line: int, *, conditions: bool) -> str | None:
         return found or ("checkpoint" if _has_saved(node, line) else None)
     if isinstance(node, (ast.For, ast.AsyncFor)) and _is_in(node.body, line):
         return "evaluation" if _evaluates(node) else None
-    if conditions and isinstance(node, ast.If) and _is_in(node.body, line) and _has_remainder(node.test):
+    if conditions and _is_now_and_then(node, line) and isinstance(node, ast.If):
         return _kind_of(ast.unparse(node.test))
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         text = " ".join(ast.unparse(decorator) for decorator in node.decorator_list)
@@ -198,6 +202,29 @@ def _has_loop(node: ast.AST) -> bool:
 def _tries(node: ast.AST) -> bool:
     """Whether what has no gradients goes over batches, and does not act in an environment to learn from that."""
     return _has_loop(node) and not any(_ENVIRONMENT.search(ast.unparse(call.func)) for call in _calls(node))
+
+
+def _plays(node: ast.For | ast.AsyncFor | ast.While) -> bool:
+    """Whether a loop acts in an environment without gradients and trains nothing: to learn from that it is done always,
+    and what is done now and then is an evaluation.
+    """
+    names = {ast.unparse(call.func).rpartition(".")[2] for call in _calls(node)}
+    blocks = (child for child in ast.walk(node) if isinstance(child, ast.With))
+    has_block = any(_is_without_gradients(ast.unparse(item.context_expr)) for own in blocks for item in own.items)
+    return has_block and not names & _TRAINS and any(_is_move(child) for child in ast.walk(node))
+
+
+def _is_move(node: ast.AST) -> bool:
+    """`observation, reward, done, info = env.step(action)`, whatever they are called."""
+    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
+        return False
+    target, call = node.targets[0], node.value
+    is_step = isinstance(call.func, ast.Attribute) and call.func.attr == "step" and bool(call.args)
+    return is_step and isinstance(target, ast.Tuple) and len(target.elts) in _OUTCOMES
+
+
+def _is_now_and_then(node: ast.AST, line: int) -> bool:
+    return isinstance(node, ast.If) and _is_in(node.body, line) and _has_remainder(node.test)
 
 
 def _has_remainder(test: ast.expr) -> bool:

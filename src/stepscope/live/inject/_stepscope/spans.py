@@ -23,6 +23,8 @@ _FLUSH_RECORDS = 512
 _ANCHOR_NS = 30_000_000_000
 # Kinds that come with every step; all others are written at once.
 _SHORT = frozenset({"step", "data", "gc", "logging", "optimizer", "backward"})
+# The detail of a span that had ended when its record was written, and maybe long before.
+LATEST = "latest"
 _BLANKS = str.maketrans("\t\r\n", "   ")
 _RANKS = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")
 _WORLDS = ("WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE")

@@ -12,8 +12,9 @@ import atexit
 import functools
 from typing import Any
 
-from _stepscope.session import Session, is_wrapped, marked
-from _stepscope.spans import now_ns
+from _stepscope.session import Session
+from _stepscope.spans import LATEST, now_ns
+from _stepscope.wrapping import is_wrapped, marked
 
 # A start of a loader that is shorter than this is not worth a record.
 _LEAST_NS = 1_000_000
@@ -32,6 +33,7 @@ class Loop:
         self._loaders: set[int] = set()  # what draws the batches of the training loaders
         self._fetched = 0  # the loader of the last fetch
         self._primary = self._steps = self._others = 0
+        self._born: dict[int, int] = {}  # how many steps had been made when an optimizer was
         self._has_batch = False  # whether the step that is going on began with the fetch of one
         session.at_save.append(self.end_evaluation)
         atexit.register(self._close)
@@ -48,24 +50,25 @@ class Loop:
         if not self.is_watching or not self._is_trained(module):
             return
         if mode:
-            self.end_evaluation(at_ns)
+            self.end_evaluation(at_ns, is_told=True)
         elif not self._evaluating_since:
             self._evaluating_since = at_ns
             self.session.spans.begin("evaluation", self._evaluating_since)
 
-    def end_evaluation(self, at_ns: int) -> None:
-        """Something began that is no evaluation."""
+    def end_evaluation(self, at_ns: int, *, is_told: bool = False) -> None:
+        """Something began that is no evaluation: the program said so, or it was over by then at the latest."""
         began, self._evaluating_since = self._evaluating_since, 0
         if began:
-            self.session.spans.end("evaluation", began, at_ns)
+            self.session.spans.end("evaluation", began, at_ns, "" if is_told else LATEST)
 
     def _is_trained(self, module: Any) -> bool:
         """Whether an optimizer has one of its parameters: a teacher or a feature extractor is not what is trained."""
         return any(id(parameter) in self._trained for parameter in module.parameters())
 
-    def note_parameters(self, group: Any) -> None:
+    def note_parameters(self, optimizer: Any, group: Any) -> None:
         """The parameters of an optimizer."""
         self.session.look()
+        self._born[id(optimizer)] = self.session.num_steps
         parameters = group.get("params", ()) if isinstance(group, dict) else ()
         for parameter in parameters if isinstance(parameters, (list, tuple)) else ():
             self._trained.add(id(parameter))
@@ -89,6 +92,7 @@ class Loop:
         """Gradients are worked out."""
         if not self.is_watching and not (self.session.spans.is_child and not self.session.is_owned):
             return
+        self.session.learn()
         self.session.sampler.trained()
         at_ns = now_ns()
         if self._evaluating_since:
@@ -105,7 +109,9 @@ class Loop:
         own = id(optimizer)
         if own != self._primary:
             self._others += 1
-            if self._primary and self._others < _TAKES_OVER:
+            # Made after the last step of all: that of another model, whose training begins.
+            is_next = self._born.get(own) == self.session.num_steps > 0
+            if self._primary and self._others < _TAKES_OVER and not is_next:
                 self._stepped_too()
                 return
             if self._primary:
@@ -187,7 +193,7 @@ def _hook_optimizer(loop: Loop, torch: Any) -> None:
 
     register_optimizer_step_post_hook(loop.session.quiet("optimizer step", after))
     loop.session.around(
-        Optimizer, "add_param_group", after=lambda _, group=None, **__: loop.note_parameters(group or {})
+        Optimizer, "add_param_group", after=lambda own, group=None, **__: loop.note_parameters(own, group or {})
     )
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from _stepscope.session import Session, version_of
+from _stepscope.session import Session
+from _stepscope.wrapping import version_of
 
 _OWNER = "ultralytics"
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from _stepscope.boosters import hook_train
-from _stepscope.session import Session, version_of
+from _stepscope.session import Session
+from _stepscope.wrapping import version_of
 
 
 def hook_core(session: Session, module: Any) -> None:
