@@ -267,7 +267,7 @@ def _warmup(run: Run, normal: np.ndarray) -> np.ndarray:
     """The rows of a process before it calmed down."""
     found, is_normal = np.zeros(len(run), dtype=bool), normal.tolist()
     for segment in run.segments:
-        if not segment.num_rows or not _begins(run, segment, normal):
+        if segment.num_rows <= _CALM_ROWS or not _begins(run, segment, normal):
             continue
         calm, end = 0, segment.first_row + min(segment.num_rows, _MAX_WARMUP_ROWS)
         row = segment.first_row + 1

@@ -270,6 +270,8 @@ class RowFeed:
     def set_barriers(self, lines: Ints) -> None:
         """Lines that may add rows of their own, or change what a row means: no rows are staged across them."""
         num = len(self._lines)
+        if not num:
+            return
         found = distinct(np.concatenate([[0, num], self._odd, np.searchsorted(self._lines, lines)]))
         is_odd = np.zeros(num, dtype=bool)
         is_odd[self._odd] = True
