@@ -56,6 +56,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite tests/golden from what comes out now")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--update-golden") and config.getoption("numprocesses", None):
+        raise pytest.UsageError("--update-golden without -n: workers would overwrite each other's entries")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What waits for other processes may fail once; whoever looks for races says `-p no:rerunfailures`."""
     for item in items:

@@ -53,7 +53,27 @@ def test_a_folder_without_a_log(cli, tmp_path):
     (tmp_path / "notes.md").write_text("# iter 0: time 100ms\n")
     status, _, err = cli(tmp_path)
     assert status == 1
-    assert "folder-without-log" in err
+    assert "error[folder-without-log]: this folder holds no training log, only notes.md\n" in err
+
+
+@pytest.mark.parametrize("lang", ["en", "de", "fr", "es"])
+def test_a_folder_whose_only_text_is_no_log_says_what_it_holds(cli, tmp_path, lang):
+    """The file was not asked about: its first line is no answer, nor is a file that is not there a thing to try."""
+    (tmp_path / "notes.txt").write_text("buy milk\ncall home\n")
+    status, _, err = cli(tmp_path, "--lang", lang)
+    assert status == 1
+    for said in ("[folder-without-log]", "notes.txt", "stepscope run --"):
+        assert said in err
+    for not_said in ("buy milk", "train.log"):
+        assert not_said not in err
+    for number in range(9):
+        (tmp_path / f"part{number}.md").write_text("text\n")
+    assert "10" in cli(tmp_path, "--lang", lang)[2]
+
+
+def test_an_empty_folder_says_so(cli, tmp_path):
+    status, _, err = cli(tmp_path)
+    assert (status, "error[folder-empty]" in err) == (1, True)
 
 
 def test_a_folder_with_a_log(cli, tmp_path):

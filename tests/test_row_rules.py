@@ -48,7 +48,7 @@ def test_what_is_left_of_a_sample(rule, sample):  # noqa: ARG001
 def test_a_sample_needs_its_rule(rule, sample, monkeypatch):
     """Without the rule the Run is another one: no rule is there in vain."""
     with_it = columns(read(sample.lines, in_bulk=False))
-    for name in ("RULES", "WITHOUT_CLOCK", "FOR_ROWS_THAT_GO_ON"):
+    for name in ("RULES", "WITHOUT_CLOCK", "FOR_ROWS_THAT_GO_ON", "FOR_ROWS_THAT_GO_BACK"):
         monkeypatch.setattr(rules, name, tuple(other for other in getattr(rules, name) if other is not rule))
     try:
         without_it = columns(read(sample.lines, in_bulk=False))
@@ -60,7 +60,7 @@ def test_a_sample_needs_its_rule(rule, sample, monkeypatch):
 def as_batch(row):
     """A row as it would come from reading in bulk, without its timestamp: those are placed before rules are asked."""
     figure = None if row.figure == NO_TIME else np.array([row.figure])
-    return RowBatch(np.array([row.step]), np.array([row.line]), figure, *[None] * 7)
+    return RowBatch(np.array([row.step]), np.array([row.line]), figure, *[None] * 11)
 
 
 @pytest.mark.parametrize(("rule", "sample"), SAMPLES)

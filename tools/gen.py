@@ -26,11 +26,11 @@ import constants
 from api_page import api_page
 from shot import annotated_picture, live_picture, picture
 from stepscope import advice, alarms, audit, causes
-from stepscope.catalogue.detect import catalogue, work_out_order
+from stepscope.catalogue.detect import TELLING, catalogue, work_out_order
 from stepscope.cli import COMMANDS
 from stepscope.cli import main as stepscope
 from stepscope.lines.format import Format
-from stepscope.lines.sieve import certain_words
+from stepscope.lines.sieve import needs_of
 from stepscope.plan.gpus import GPUS
 from stepscope.report.documents import kinds, schema
 from trainer_pages import trainer_pages
@@ -240,18 +240,26 @@ def order_module() -> str:
 
 
 def line_words_module() -> str:
-    """`catalogue/line_words.py`: of each line of each format, the words of which every match contains one."""
+    """`catalogue/line_words.py`: of each line of each format, sets of words of which every match contains one each.
+
+    And which of the lines say something about the trainer.
+    """
     lines = [
         '"""Made by tools/gen.py from the patterns of the formats: see `detect.py`."""',
         "",
         "# ruff: noqa: E501",
         "# fmt: off",
-        "LINE_WORDS: dict[str, tuple[tuple[str, ...], ...]] = {",
+        "LINE_WORDS: dict[str, tuple[tuple[tuple[str, ...], ...], ...]] = {",
     ]
     for fmt in sorted(catalogue(), key=lambda fmt: fmt.name):
         if fmt.document is None:
-            words = tuple(tuple(sorted(certain_words(line.pattern) - {""})) for line in fmt.lines)
+            words = tuple(needs_of(line.pattern) for line in fmt.lines)
             lines.append(f"    {fmt.name!r}: {words!r},")
+    lines += ["}", "", "TELLING_LINES: dict[str, tuple[int, ...]] = {"]
+    for fmt in sorted(catalogue(), key=lambda fmt: fmt.name):
+        if fmt.document is None:
+            telling = tuple(index for index, line in enumerate(fmt.lines) if line.kind in TELLING)
+            lines.append(f"    {fmt.name!r}: {telling!r},")
     return "\n".join([*lines, "}"]) + "\n"
 
 

@@ -224,6 +224,12 @@ def test_the_script_writes_numbers_as_the_rest_of_the_page_does(tmp_path, open_p
         (46_000, 66_000),
         (0.001, 1.1),
         (90_000, 500_000),
+        (0.00645, 2.18),
+        (0.3, 40),
+        (0.002, 0.9),
+        (40, 10_800),
+        (400, 172_900),
+        (4_000, 518_400),
     ]
     assert page.evaluate("all => all.map(([a, b]) => stepscope.span(a, b))", pairs) == [
         language.span(*pair) for pair in pairs

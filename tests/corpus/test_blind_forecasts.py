@@ -23,7 +23,6 @@ WITHOUT_TOTAL = frozenset(
         "llm/nanochat/nanoswe-speedrun.log",
         "llm/hf/clora-train.log",
         "llm/colossalai/vilt.txt",  # a bar of each epoch; how many there are is nowhere
-        "other/torch-loop/textcnn-elapsed.log",  # open: 30 epochs end in words only, `11th epoch finished`
     }
 )
 # Its total is known from its command only.

@@ -38,7 +38,7 @@ from typing import Any
 from mcp.types import CallToolRequestParams, CallToolResult, JSONRPCRequest
 
 from stepscope.analysis.explain import explain
-from stepscope.catalogue import user_formats
+from stepscope.catalogue import taught
 from stepscope.cli import mcp
 from stepscope.cli._mcp_stdio import parse_message
 from stepscope.core.configfile import read_config
@@ -134,11 +134,11 @@ def _answer(place: Path, names: Sequence[str], seed: int) -> str | None:
         hardware = read_nvidia_smi(place / "nvidia-smi.txt") if "nvidia-smi.txt" in names else None
     if "taught.toml" in names:
         with contextlib.suppress(StepscopeError):
-            user_formats.teach(str(place / "taught.toml"))
+            taught.teach(str(place / "taught.toml"))
     try:
         return _answer_to_logs(place, names, seed, config, hardware)
     finally:
-        user_formats._named.clear()
+        taught._named.clear()
 
 
 def _answer_to_logs(place: Path, names: Sequence[str], seed: int, config: Any, hardware: Any) -> str | None:

@@ -54,6 +54,7 @@ def columns(run):
         run.num_nonfinite,
         run.first_nonfinite,
         run.stamps,
+        run.means,
     ]
 
 

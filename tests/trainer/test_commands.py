@@ -7,6 +7,7 @@ import json
 import math
 import re
 import sys
+from dataclasses import replace
 
 import pytest
 import torch
@@ -16,12 +17,13 @@ from stepscope.cli import train as train_command
 from stepscope.cli._train_config import SMALL
 from stepscope.core.installing import install_command
 from stepscope.i18n import Language, languages
-from stepscope.trainer.config import TrainerError
+from stepscope.trainer.config import TrainConfig, TrainerError
 from stepscope.trainer.extras import device as device_module
 from stepscope.trainer.extras.device import pick_precision, pick_threads, probe_bfloat16
 from stepscope.trainer.extras.settings import build
 from stepscope.trainer.extras.weights import load_gpt2
 from stepscope.trainer.model import GPT, ModelArgs
+from stepscope.trainer.state import as_before
 from tests.trainer.conftest import TINY
 
 FAST = ["--max_iters=4", "--eval_interval=2", "--n_layer=1", "--n_embd=32", "--block_size=16", "--eval_iters=4"]
@@ -132,6 +134,39 @@ def test_the_precision_follows_the_probe(monkeypatch):
         assert pick_precision(config, cpu, say) == wanted
     assert said == ["train-bf16-slower", "train-bf16-crashes"]
     assert pick_precision(build({**TINY, "dtype": "auto"}), cpu, say) == "float32"
+
+
+def test_a_long_modern_run_takes_bfloat16_where_the_cpu_gains_by_it(monkeypatch):
+    """A short run and one whose losses shall be nanoGPT's do not even try."""
+    long = build({**TINY, "dtype": "auto", "recipe": "modern", "n_embd": 384, "n_layer": 6, "max_iters": 100_000_000})
+    said: list[tuple[str, dict[str, float]]] = []
+    tried: list[TrainConfig] = []
+    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: True)
+    monkeypatch.setattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", lambda: True)
+
+    def pick(config, answer):
+        monkeypatch.setattr(device_module, "probe_bfloat16", lambda each: (tried.append(each), answer)[1])
+        return pick_precision(config, torch.device("cpu"), lambda key, **values: said.append((key, values)))
+
+    assert pick(long, 0.4) == "bfloat16"
+    assert said == [("train-bf16-faster", {"ratio": 0.4})]
+    assert [pick(long, answer) for answer in (0.9, 1.7, None)] == ["float32"] * 3
+    assert (len(said), len(tried)) == (1, 4)
+    for other in ({"max_iters": 100}, {"recipe": "nanogpt"}, {"eval_only": True}, {"dtype": "float32"}):
+        assert pick(replace(long, **other), 0.4) == "float32"
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert pick(long, 0.4) == "float32"
+    assert len(tried) == 4
+
+
+def test_a_resumed_run_keeps_the_precision_that_the_machine_chose():
+    config, cpu = build({**TINY, "dtype": "auto"}), torch.device("cpu")
+    saved = {"recipe": "modern", "device": "cpu", "dtype": "bfloat16", "threads": 2}
+    assert as_before(config, saved, cpu).dtype == "bfloat16"
+    assert as_before(replace(config, dtype="float32"), saved, cpu).dtype == "float32"
+    # Another device decides anew, and nanoGPT writes down a precision that it does not compute in on a CPU.
+    assert as_before(config, {**saved, "device": "cuda:1"}, cpu).dtype == "auto"
+    assert as_before(config, {"device": "cpu", "dtype": "bfloat16"}, cpu).dtype == "auto"
 
 
 def test_threads_are_those_that_are_idle(monkeypatch):

@@ -148,12 +148,46 @@ def test_few_lines_are_explained():
     assert check_of("R09", [*RUN[:50], *foreign, *RUN[50:60]]).verdict == "disagrees"
 
 
-def test_an_inferred_format_is_less_sure():
-    lines = [f"my step {n} my loss {3 - n / 100:.3f} took {1.5 + n % 3 / 100:.2f}s" for n in range(80)]
-    report = report_of(lines)
-    assert report.run.format.inferred is not None
-    assert next(check for check in report.reading.checks if check.code == "R10").verdict == "cannot tell"
-    assert report.reading.confidence <= 0.5
+def test_an_inferred_format_is_less_sure_and_most_of_all_where_no_unit_is_printed():
+    confidence = []
+    for unit in ("s", ""):
+        lines = [f"my step {n} my loss {3 - n / 100:.3f} took {1.5 + n % 3 / 100:.2f}{unit}" for n in range(80)]
+        report = report_of(lines)
+        assert report.run.format.inferred is not None
+        assert next(check for check in report.reading.checks if check.code == "R10").verdict == "cannot tell"
+        confidence.append(report.reading.confidence)
+    assert 0.8 > confidence[0] > 0.5 > confidence[1]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Training Progress:  {percent}%|##        | {step}/900 [0{step}:00<1:20:00, 60.00s/it]",
+        "[train] step {step}/40 took 6{step}.4 s",
+        "{step} epoch took 6{step}.4 s",
+        "step {step} cost = 2.{step} took 6{step}.4 s",
+    ],
+)
+def test_a_line_that_says_whose_it_is_shows_that_something_is_trained(line):
+    """A loss is not the only sign of a training: its own word, an epoch or a cost is one as well."""
+    lines = [line.format(step=step, percent=step) for step in range(1, 7)]
+    assert check_of("R12", lines).verdict == "agrees"
+
+
+@pytest.mark.parametrize(
+    "line", ["Train set: {step}/900 took 6{step}.4 s", "Loading train data {step}/900 in 6{step}.4 s"]
+)
+def test_the_data_of_a_training_is_none(line):
+    from stepscope.audit.nothing_is_trained import _TRAINS
+    from stepscope.lines import hints
+
+    text = line.format(step=3)
+    assert _TRAINS.search(text) is None or hints.is_preparation(text)
+
+
+def test_one_long_step_is_no_sign_of_a_wrong_reading_where_times_are_printed():
+    lines = [f"Epoch {n}: loss {3 - n / 10:.2f}, took {4000.0 if n == 6 else 171 + n / 10:.1f} s" for n in range(1, 8)]
+    assert check_of("R07", lines).verdict == "agrees"
 
 
 def test_a_count_without_a_loss_may_be_no_training():

@@ -173,6 +173,16 @@ def test_the_rows_of_a_long_table_are_read_in_bulk(count):
     assert len(added) < 200
 
 
+def test_a_row_of_a_table_of_restarts_takes_few_lines_of_code():
+    """It was 400: every row by itself through the bulk reader, the rules that ask for words, and the ledger."""
+
+    def table(num):
+        return "step,time,loss\n" + "".join(f"{at % 2},{at % 2},{at % 7}\n" for at in range(num))
+
+    small, large = (lines_run(table(num), "stepscope/", lambda text: report_of(text).ledger) for num in (9_000, 12_000))
+    assert (large - small) / 3_000 < 300
+
+
 def test_the_files_of_a_folder_are_looked_at_once_and_formats_compete_for_a_few(tmp_path, count):
     for rank in range(60):
         lines = (f"iter {step}: loss 3.3, time {130 + (7 * step + rank) % 11}.{rank:02}ms\n" for step in range(20))

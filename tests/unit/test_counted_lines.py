@@ -7,8 +7,9 @@ import math
 import pytest
 
 from stepscope.core.settings import Settings
-from stepscope.reading.counted_lines import counted_lines
+from stepscope.reading.counted_lines import CountedLines, all_steps, counted_lines
 from stepscope.reading.reader import read
+from tests.unit.logs import report_of
 
 
 def per_line(stated, **settings):
@@ -43,3 +44,25 @@ def test_numbers_of_steps_are_not_cut_to_four_bytes(tmp_path):
     lines = [f"{{'loss': 2.{i}, 'learning_rate': 2e-05, 'epoch': {i + 1}.0}}\n" for i in range(3)]
     log.write_text(header + "".join(lines))
     assert read(str(log)).steps.step.tolist()[-1] > 1 << 31
+
+
+def dicts(num, *, total):
+    """A Trainer's dicts without their steps, and its summary; its rate has three digits."""
+    lines = [
+        f"{{'loss': .{900 - 7 * at}, 'grad_norm': 1.5, 'learning_rate': {1e-6 - at / 1e8:.9f}, 'epoch': {at / 66:.2f}}}"
+        for at in range(1, num + 1)
+    ]
+    seconds = total * 2.1
+    said = f"'train_runtime': {seconds:.4f}, 'train_samples_per_second': 240.1, 'train_steps_per_second': {1 / 2.1:.3f}"
+    return [*lines, f"{{{said}, 'train_loss': 0.27, 'epoch': 0.39}}"]
+
+
+def test_the_steps_after_the_last_line_are_known_by_the_mean_rate():
+    """25 dicts by 30 are 750 steps, and 1596 s at 0.476 a second are 760."""
+    report = report_of(dicts(25, total=760))
+    assert report.state.step == pytest.approx(760, abs=1)
+    assert report.ledger.step.typical_s == pytest.approx(2.1, rel=0.005)
+    assert all_steps({"train_runtime_s": 1596.0, "train_steps_per_s": 0.476}, CountedLines(30), 25) == 760
+    assert all_steps({"train_runtime_s": 1596.0, "train_steps_per_s": 0.476}, CountedLines(1), 25) is None
+    assert all_steps({"train_runtime_s": 1596.0, "train_steps_per_s": 0.476}, CountedLines(30), 20) is None
+    assert all_steps({"train_runtime_s": math.inf, "train_steps_per_s": 1.0}, CountedLines(30), 20) is None

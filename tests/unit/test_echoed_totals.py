@@ -103,3 +103,50 @@ def test_an_end_before_a_limit_among_the_settings_is_no_doubt():
     report = explain(run_of(["  max_epochs: 10", *meters(4), "Training done."]))
     assert report.state.value == "finished"
     assert not [check for check in report.reading.checks if check.code == "R05" and check.verdict == "disagrees"]
+
+
+def counted_on(epochs, *, per_epoch=600, every=100, ends="epoch {} finished, val loss 0.4"):
+    """Rows that count on through the epochs, whose ends only words say."""
+    lines, at = ["batch_size: 32", "num_epochs: 12"], 0
+    for epoch in range(epochs):
+        for _ in range(per_epoch // every):
+            at += every
+            minutes, seconds = divmod(at * 9 // 100, 60)
+            lines.append(f"0:{minutes:02}:{seconds:02} - Iter: {at}, train loss: {1 / (at / 100 + 1):.4f}, acc: 0.8")
+        lines.append(ends.format(epoch))
+    return lines
+
+
+@pytest.mark.parametrize("ends", ["epoch {} finished, val loss 0.4", "{}th epoch is done", "Epoch {} - over"])
+def test_words_that_end_epochs_say_how_long_they_are(ends):
+    run = run_of(counted_on(5, ends=ends))
+    assert run.settings.count("steps_per_epoch") == 600
+    assert run.settings.count("max_steps") == 12 * 600
+    assert explain(run).forecast.remaining_s == pytest.approx(7 * 600 * 0.09, rel=0.05)
+
+
+@pytest.mark.parametrize("ends", ["epoch {} begins", "epoch 3 finished"])
+def test_words_that_end_no_epoch_or_always_the_same_do_not(ends):
+    assert run_of(counted_on(5, ends=ends)).settings.count("max_steps") is None
+
+
+def test_what_is_said_of_patience_is_no_evaluation():
+    lines = []
+    for line in counted_on(6):
+        is_end = "finished" in line
+        lines += (
+            [line, "0:09:09 - EarlyStopping triggered, test loss is worked out after 7 epochs: 0.5"]
+            if is_end
+            else [line]
+        )
+    found = [line.pattern for line in run_of(lines).format.lines if line.kind == "evaluation"]
+    assert not any("triggered" in pattern for pattern in found)
+
+
+def test_a_running_clock_beside_the_results_of_evaluations_has_run_through_them():
+    lines = [line.replace("acc: 0.8", "val loss: 0.61") for line in counted_on(6)]
+    report = explain(run_of([*lines, "0:05:40 - test loss: 0.52, test acc: 0.81"]))
+    assert report.reading.confidence > 0.5 * report.run.format.inferred.confidence
+    assert report.run.clock.runs_during("evaluation")
+    found = {phase.phase: phase for phase in report.ledger.phases}
+    assert found["step"].high_s < 1.05 * 3600 * 0.09

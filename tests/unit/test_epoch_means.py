@@ -7,6 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
+from stepscope.catalogue.detect import load
+from stepscope.reading.assembler import RunAssembler
+from stepscope.reading.log_reader import LogReader
+from tests.fuzz.test_laws import columns
 from tests.unit.logs import report_of, run_of
 
 
@@ -74,3 +78,26 @@ def test_a_part_of_the_run_keeps_the_means_of_its_own_epochs():
     run = run_of(lines)
     assert [mean.row for mean in run.means] == [39, 79, 119]
     assert [mean.row for mean in run.until(85).means] == [39, 79]
+
+
+@pytest.mark.parametrize("meter", ["Time", "batch_time"])
+def test_rows_with_means_are_read_in_bulk_and_give_the_same(monkeypatch, meter):
+    added, original = [], RunAssembler.add
+    monkeypatch.setattr(RunAssembler, "add", lambda self, line: added.append(line) or original(self, line))
+    lines, _, _ = meters(lambda batch: 0.8 if batch % 4 == 3 else 0.002, epochs=40)
+    data = "\n".join(line.replace("Time", meter) for line in lines).encode() + b"\n"
+
+    def read(settle_bytes):
+        added.clear()
+        reader = LogReader(paths=["x"], format=load("imagenet"), settle_bytes=settle_bytes)
+        reader.begin_file()
+        reader.feed(data)
+        reader.end_file()
+        return reader.run(), len(added)
+
+    (in_bulk, num_added), (by_line, num_lines) = read(1), read(len(data) + 1)
+    assert len(by_line.means) == 40
+    assert in_bulk.means == by_line.means
+    assert columns(in_bulk) == columns(by_line)
+    assert num_lines == len(lines)
+    assert num_added < num_lines / 4

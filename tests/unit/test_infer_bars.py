@@ -352,3 +352,38 @@ def test_a_bar_that_few_steps_of_another_hold_is_an_evaluation():
     assert run.events.kind.count("evaluation") == 4
     assert report.ledger.seconds("evaluation") == pytest.approx(4 * 180, rel=0.05)
     assert report.ledger.step.typical_s == pytest.approx(5.0, rel=0.05)
+
+
+def nested(num_epochs, *, done, steps=50, pace=2.0):
+    """A bar of epochs, and inside each of its steps one of batches; an evaluation's words between them."""
+    whole_s = steps * pace + 8
+    lines = [bar(0, num_epochs, whole_s, label="Epoch:")]
+    for epoch in range(done):
+        lines += [bar(n, steps, pace, label="Iteration:") for n in range(1, steps + 1)]
+        lines += [f"EmbeddingSimilarity: on dev after epoch {epoch}:", "Cosine: Pearson: 0.81 Spearman: 0.80"]
+        lines.append(bar(epoch + 1, num_epochs, whole_s, label="Epoch:"))
+    return lines
+
+
+@pytest.mark.parametrize("done", [2, 4])
+def test_a_bar_inside_each_step_of_another_counts_the_batches_of_its_epochs(done):
+    report = explain(read_as(nested(4, done=done)))
+    assert report.run.steps.step[-1] == 50 * done
+    assert report.run.settings.count("max_steps") == 200
+    assert report.ledger.step.typical_s == pytest.approx(2.0, rel=0.05)
+
+
+def test_a_bar_like_the_evaluations_after_the_last_epoch_is_a_test():
+    lines = []
+    for epoch in range(1, 4):
+        lines.append(f"Going into epoch {epoch}")
+        lines += [bar(n, 90, 1.0, post=f", train_loss={2 / epoch:.2f}") for n in range(1, 91)]
+        lines += [bar(n, 30, 0.5) for n in range(1, 31)]
+        lines.append(f"epoch: {epoch}, lr: 1.00e+00 - train loss: 1.90 - valid loss: 1.80")
+        lines.append(f"Saved an end-of-epoch checkpoint in results/CRDNN/1986/save/CKPT+2026-01-0{epoch}+10-00-00")
+    lines += [bar(n, 40, 1.5) for n in range(1, 41)]
+    lines.append("test loss: 1.02, test WER: 22.18")
+    report = explain(read_as(lines))
+    evaluation = next(phase for phase in report.to_dict()["ledger"] if phase["phase"] == "evaluation")
+    assert evaluation["seconds"] == pytest.approx(3 * 15 + 60, abs=3)
+    assert report.ledger.wall_s == pytest.approx(3 * 105 + 60, rel=0.03)

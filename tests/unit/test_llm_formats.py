@@ -7,7 +7,7 @@ import pytest
 from stepscope.analysis.explain import explain
 from stepscope.catalogue.detect import load
 from stepscope.reading.log_reader import LogReader
-from tests.unit.logs import report_of, run_of
+from tests.unit.logs import full, report_of, run_of
 
 
 def report_as(name, lines, **flags):
@@ -224,6 +224,24 @@ def test_dicts_without_bars_are_numbered_by_the_header():
     assert report.to_dict()["forecast"]["remaining_s"] == pytest.approx(1000 * 60 / 25, rel=0.05)
 
 
+def test_dicts_that_two_loggers_print_are_counted_once():
+    """A callback's line with its timestamp, then the Trainer's own dict; three checkpoints that have a step."""
+    head = "[INFO|trainer.py:2369] 2026-02-03 04:00:00,100 >> "
+    header = "***** Running training *****", "  Num Epochs = 2", "  Total optimization steps = 600"
+    lines = [head + line for line in header]
+    for index in range(1, 61):
+        stamp = f"2026-02-03 04:{index // 2:02d}:{index % 2 * 30:02d}"
+        fields = f"'loss': {2.5 - index / 100:.4f}, 'learning_rate': 1e-05, 'epoch': {index / 30:.2f}"
+        lines.append(f"[INFO|{stamp}] factory.callbacks:143 >> {{{fields}, 'throughput': 7015.34}}")
+        lines.append("{" + fields.replace("'learning", "'grad_norm': 0.7213, 'learning") + "}")
+        if index % 20 == 0:
+            lines.append(f"[INFO|trainer.py:3910] {stamp},700 >> Saving model checkpoint to out/checkpoint-{index}0")
+    report = report_of(lines)
+    assert report.run.format.name == "hf_trainer_dicts"
+    assert report.run.steps.step.tolist()[-2:] == [590, 600]
+    assert report.ledger.step.typical_s == pytest.approx(3.0)
+
+
 def test_the_minutes_left_of_an_epoch_time_its_steps():
     """MiniMind: 9,000 steps of 0.3 s an epoch; 44 minutes are left at first, and 0 at its end."""
     lines = []
@@ -397,3 +415,36 @@ def test_losses_printed_more_often_than_checkpoints_are_the_rows():
     report = report_of(lines)
     assert report.run.format.name != "hf_trainer_saves"
     assert len(report.run.steps.step) == 50
+
+
+def litgpt(*, total_s, printed_ms=400, evaluations=2):
+    """A pretraining that prints the last of every four micro-batches, which also steps the optimizer."""
+    lines = ["Time to instantiate model: 0.31 seconds.", "Total parameters: 1,100,048,384"]
+    for step in range(1, 201):
+        lines.append(
+            f"Epoch 1 | iter {4 * step} step {step} | loss train: {9 - step / 50:.3f}, val: n/a | "
+            f"iter time: {printed_ms + step % 3:.2f} ms (step) remaining time: 0:0{4 - step // 50}:00"
+        )
+        if evaluations and step % (200 // evaluations) == 0:
+            lines.append(f"iter {4 * step}: val loss {6.0:.4f}, val time: 10000.00 ms")
+    return [*lines, "| Performance", f"| - Training Time : {total_s:.2f} s", "| - Tok/sec       : 9000.00 tok/s"]
+
+
+def test_a_total_says_that_the_unprinted_steps_are_shorter():
+    """200 printed of 0.4 s, 600 unprinted of 0.3 s, 20 s of evaluations."""
+    report = report_of(litgpt(total_s=280.2))
+    assert report.ledger.wall_s == pytest.approx(280.2, rel=0.01)
+    assert report.ledger.step.typical_s == pytest.approx(0.3, rel=0.02)
+    assert "those take longer" in full(report)
+
+
+def test_a_total_that_fits_leaves_the_printed_steps_a_sample():
+    report = report_of(litgpt(total_s=341))
+    assert report.ledger.step.typical_s == pytest.approx(0.401, rel=0.01)
+    assert "those take longer" not in full(report)
+
+
+def test_a_total_of_something_else_is_held_against_the_reading():
+    report = report_of(litgpt(total_s=90))
+    assert report.ledger.step.typical_s == pytest.approx(0.401, rel=0.01)
+    assert next(check for check in report.reading.checks if check.code == "R01").verdict == "disagrees"

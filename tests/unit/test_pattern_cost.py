@@ -29,7 +29,7 @@ MOST_OF_A_SEARCH = 12_000
 # Read nothing that comes from a log.
 OWN_TEXTS = {"stepscope.i18n", "stepscope.i18n._fluent", "stepscope.reading.bulk.recipe"}
 # Searched for in quotes of at most 160 characters.
-QUOTES = {"stepscope.run.deaths"}
+QUOTES = {"stepscope.reading.epoch_words", "stepscope.run.deaths"}
 # Matched at one place only, never searched for.
 MATCHED = {"stepscope.lines.match", "stepscope.lines.prefix", "stepscope.source.smi_table"}
 

@@ -41,6 +41,10 @@ def batch_of(rows):
         data=None,
         work=None,
         t_ns=None,
+        epoch=None,
+        mean=None,
+        mean_wait=None,
+        mean_tick=None,
         prefix=None,
         placed=np.array([row.stamp for row in rows]),
     )

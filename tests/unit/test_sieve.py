@@ -6,9 +6,10 @@ import re
 
 import pytest
 
-from stepscope.catalogue.detect import load
+from stepscope.catalogue.detect import load, suspects
 from stepscope.catalogue.order import ORDER
-from stepscope.lines.sieve import certain_chars, on_one_line
+from stepscope.lines.format import match_line
+from stepscope.lines.sieve import are_met, certain_chars, needs_of, on_one_line
 
 
 @pytest.mark.parametrize("name", [name for name, _ in ORDER])
@@ -62,3 +63,22 @@ def test_every_match_has_one_of_the_certain_characters(name):
 )
 def test_the_fewest_certain_characters_are_found(pattern, chars):
     assert certain_chars(pattern) == (None if chars is None else frozenset(chars))
+
+
+@pytest.mark.parametrize("name", [name for name, _ in ORDER])
+def test_every_match_has_what_its_pattern_needs(name):
+    fmt = load(name)
+    for sample in fmt.samples:
+        for line in fmt.lines:
+            found = re.search(line.pattern, sample.text)
+            assert found is None or are_met(needs_of(line.pattern), sample.text), (line.pattern, sample.text)
+        if fmt.document is None and match_line(fmt, sample.text) is not None and sample.kind in {"step", "evaluation"}:
+            assert name in {own.name for own in suspects(sample.text)}, sample.text
+
+
+def test_a_format_is_not_even_loaded_for_one_of_its_words():
+    """`: ` is in each row of YOLO, and in most lines of all others; a row of YOLO has `/` and `%`, too."""
+    names = {fmt.name for fmt in suspects("step 500: train loss 5.6502, val loss 5.6834")}
+    assert "nanogpt" in names
+    assert not names & {"yolo", "ultralytics", "litgpt", "sb3_table", "nnunet", "colbert"}
+    assert needs_of(r"(?P<step>\d+)/(?P<total>\d+): (?:done|over) \d+%") == (("done", "over"), (": ",), ("%",), ("/",))

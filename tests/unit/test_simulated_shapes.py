@@ -68,6 +68,130 @@ def test_a_timer_that_runs_on_over_the_end_of_an_epoch_holds_its_evaluation():
     assert evaluation == pytest.approx(7 * 6, rel=0.15)
 
 
+@pytest.mark.parametrize(
+    ("row", "saved"),
+    [
+        ("Época {n}/30 - pérdida: {loss} - duración: {took} segundos", "modelo guardado en modelos/{n}.pt"),
+        ("Epoche {n}/30: Verlust {loss}, Zeit {took} Sekunden", "gespeichert: modell_{n}.pt"),
+        ("Époque {n}/30 ; perte = {loss} ; durée = {took} secondes", "modèle enregistré : m{n}.pt"),
+        ("Epoch {n}/30: train loss {loss} ({took}s)", "saved m{n}.pt"),
+    ],
+)
+def test_an_epoch_a_line_in_words_is_read_and_believed(row, saved):
+    """A line for every epoch with its time and the unit behind it: no second clock is needed to be sure enough."""
+    lines = ["Dispositivo: cuda:0", ""]
+    for n in range(1, 31):
+        lines.append(row.format(n=n, loss=f"{2 / n + 0.1:.4f}", took=f"{42 + n % 4 * 0.7:.1f}"))
+        if n % 10 == 0:
+            lines.append(saved.format(n=n))
+    report = explain(run_of(lines))
+    assert report.run.steps.step[-1] == 30
+    assert report.ledger.step.typical_s == pytest.approx(43, rel=0.02)
+    assert report.reading.confidence > 0.5
+
+
+def test_tabs_that_syslog_wrote_out_are_tabs():
+    """SageMaker's logs of XGBoost, as CloudWatch exports them."""
+    lines = ["2026-04-11T18:20:31.000+00:00 [2026-04-11:18:20:31:INFO] Single node training."]
+    lines += [
+        f"2026-04-11T18:{21 + n // 20:02d}:{n % 20 * 3:02d}.250+00:00 [{n}]#011train-rmse:{9 - n / 50:.5f}"
+        f"#011validation-rmse:{9.4 - n / 50:.5f}"
+        for n in range(200)
+    ]
+    report = explain(run_of(lines))
+    assert report.run.format.name == "xgboost"
+    assert report.ledger.step.typical_s == pytest.approx(3.0)
+
+
+def test_a_notebooks_cell_after_the_run_has_one_time():
+    """Unsloth: the head of the table says how long, its rows only what was lost."""
+    head = r"   \\   /|    Num examples = 51,760 | Num Epochs = 1 | Total steps = 80"
+    rows = [f"{n}\t{1.7 - n / 100:.6f}" for n in range(1, 81)]
+    end = ["320.4000 seconds used for training.", "5.34 minutes used for training."]
+    report = explain(run_of([head, " [80/80 05:20, Epoch 0/1]", "Step\tTraining Loss", *rows, *end]))
+    assert report.run.steps.step[-1] == 80
+    assert report.ledger.wall_s == pytest.approx(320, rel=0.01)
+    assert report.ledger.step.typical_s == pytest.approx(4.0, rel=0.02)
+
+
+def test_the_words_before_the_first_step_say_how_far_the_epochs_go():
+    """DeepSpeed-Chat: the epoch's heading has both counts; its steps have a number, and below it their time."""
+    lines = ["***** Running training *****", "Beginning of Epoch 1/2, Total Micro Batches 400"]
+    for n in range(100):
+        lines.append(f"Epoch: 0, Step: {n}, Rank: 0, loss = {2.3 - n / 200:.12f}")
+        lines.append(f"Model Parameters: 1.316 B, Latency: {1.3 + n % 3 / 50:.2f}s, TFLOPs: 28.1, Batch Size: 64")
+    report = explain(run_of(lines))
+    assert report.run.settings.count("max_steps") == 799
+    assert report.forecast.remaining_s == pytest.approx(700 * 1.32, rel=0.03)
+
+
+def test_evaluations_and_checkpoints_are_known_by_their_words_in_chinese():
+    """The epoch's own clock and the evaluation's time have one word; only the evaluation's does not grow."""
+    lines, second = [], 0
+
+    def add(text, took=0):
+        nonlocal second
+        second += took
+        lines.append(f"2026-11-02 13:{second // 60 % 60:02d}:{second % 60:02d} | INFO | {text}")
+
+    for epoch in range(1, 5):
+        for batch in range(100, 1001, 100):
+            add(
+                f"第 {epoch}/4 轮 | 批次 {batch}/1000 | 损失: {2 / epoch - batch / 9e3:.4f} | 已用时: {batch // 5}.2秒",
+                20,
+            )
+        add(f"第 {epoch} 轮结束, 开始验证...")
+        add(f"验证准确率: 0.9{epoch}1, 用时 {24 + epoch % 2}.4秒", 24 + epoch % 2)
+        add("保存最佳模型到 output/best.pt")
+    report = explain(run_of(lines))
+    ledger = {phase["phase"]: phase for phase in report.to_dict()["ledger"]}
+    assert ledger["evaluation"]["seconds"] == pytest.approx(98, rel=0.1)
+    assert report.run.events.kind.count("checkpoint") == 4
+    assert report.ledger.step.typical_s == pytest.approx(0.2, rel=0.02)
+
+
+@pytest.mark.parametrize("name", ["tokens_per_second_per_gpu", "tok/s/gpu", "samples per sec per device"])
+def test_a_rate_of_each_device_is_no_time(name):
+    """torchtune's files: what a step took does not follow from tokens a second where nobody says how many it has."""
+    lines = [
+        f"Step {n} | loss:{2 - n / 200:.4f} lr:0.0003 {name}:{1220 + n % 7 * 31:.2f} peak:17.3" for n in range(1, 90)
+    ]
+    report = explain(run_of(lines))
+    assert not report.ledger.wall_s
+
+
+def keras_3(num_epochs, *, steps=200, mean_s=0.15, took_s=9):
+    """Keras 3 into a file: bars that are drawn again, and the figure of an epoch, validation inside."""
+    for epoch in range(1, num_epochs + 1):
+        first_s = 8 if epoch == 1 else mean_s
+        yield f"Epoch {epoch}/{num_epochs}"
+        loss = f"accuracy: 0.5012 - loss: {2 / epoch:.4f}"
+        first = f"{first_s}s" if first_s >= 1 else f"{first_s * 1e3:.0f}ms"
+        yield f"1/{steps} ━━━━━━━━━━━━━━━━━━━━ 26:32 {first}/step - {loss}"
+        for step in (*range(40, steps, 40), steps):
+            left_s = round((steps - step) * mean_s)
+            yield f"{step}/{steps} ━━━━━━━━━━━━━━━━━━━━ {left_s}s {mean_s * 1e3:.0f}ms/step - {loss}"
+        whole_s = first_s + (steps - 1) * mean_s + took_s
+        yield (
+            f"{steps}/{steps} ━━━━━━━━━━━━━━━━━━━━ {whole_s:.0f}s {whole_s / steps * 1e3:.0f}ms/step - {loss}"
+            f" - val_accuracy: 0.4100 - val_loss: {2.1 / epoch:.4f}"
+        )
+
+
+def test_a_bar_that_is_full_before_validation_times_it():
+    report = explain(run_of(list(keras_3(5))))
+    assert report.ledger.step.typical_s == pytest.approx(0.15, rel=0.02)
+    evaluation = next(phase for phase in report.to_dict()["ledger"] if phase["phase"] == "evaluation")
+    assert evaluation["count"] == 5
+    assert evaluation["seconds"] == pytest.approx(45, rel=0.1)
+
+
+def test_rounding_leaves_nothing_of_a_short_validation():
+    report = explain(run_of(list(keras_3(5, took_s=1))))
+    evaluation = [phase for phase in report.to_dict()["ledger"] if phase["phase"] == "evaluation"]
+    assert not evaluation or not evaluation[0]["seconds"]
+
+
 def keras_1(num_epochs, *, draws=True):
     """Epochs of 2400 samples, in batches of 60, as Keras 1 drew them."""
     yield "Train on 2400 samples, validate on 600 samples"

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stepscope.analysis.explain import explain
 from stepscope.catalogue.detect import catalogue
 from stepscope.core.errors import InputError
 from stepscope.reading.log_reader import LogReader
@@ -254,3 +255,30 @@ def test_the_share_done_says_how_many_steps_there_will_be(first):
     assert run.settings.count("max_steps") == 39 + first  # its last step
     uneven = [{**row, "progress/done_frac": row["progress/done_frac"] ** 2} for row in rows]
     assert run_of(objects(*uneven)).settings.count("max_steps") is None
+
+
+@pytest.mark.parametrize("name", ["time/run_evals", "eval_runtime", "timing/validation", "val/time_s", "test_time"])
+def test_a_column_may_say_what_evaluations_took(name):
+    rows = [
+        {"step": step, "loss": 2.5, "time/total": 30.0 + (9.5 if step % 5 == 0 else 0) + step % 3 / 10}
+        | ({name: 9.5} if step % 5 == 0 else {})
+        for step in range(40)
+    ]
+    run = run_of("".join(json.dumps(row) + "\n" for row in rows))
+    found = {phase.phase: phase for phase in explain(run).ledger.phases}
+    assert found["evaluation"].seconds == pytest.approx(8 * 9.5, rel=0.2)
+    assert found["evaluation"].num == 8
+
+
+@pytest.mark.parametrize(
+    ("settings", "total"),
+    [
+        ({"lr": 0.1, "num_steps": 500}, 499),
+        ({"config": {"train": {"max_steps": 300}, "seed": 1}}, 299),
+        ({"num_steps": 20}, None),  # fewer than were done
+        ({"num_steps": 500, "max_steps": 300}, None),  # of two trainings, or of something else
+    ],
+)
+def test_a_row_of_settings_before_the_first_step_says_how_many_there_will_be(settings, total):
+    rows = [settings, *({"step": step, "loss": 2.5, "dt": 0.5 + step % 3 / 100} for step in range(40))]
+    assert run_of("".join(json.dumps(row) + "\n" for row in rows)).settings.count("max_steps") == total

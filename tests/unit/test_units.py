@@ -76,6 +76,16 @@ def test_a_wide_range_has_no_more_digits_than_it_leaves_sure():
         assert english.say(message) == f"{text} left"
 
 
+def test_ends_that_lie_decades_apart_have_units_of_their_own():
+    english = Language.load("en")
+    assert english.span(0.00645, 2.18, 0.446) == english.span(0.00645, 2.18) == "6 ms – 2.2 s"
+    assert english.span(0.3, 40) == "300 ms – 40 s"
+    assert english.span(0.002, 0.9) == "2–900 ms"
+    assert english.span(40, 10_800) == "40 s – 3 h"
+    assert english.span(4_000, 518_400) == "1 h – 6 d"
+    assert english.span(0.0001, 2.18, 0.446) == "≤ 2.18 s"
+
+
 def test_a_range_is_in_the_unit_of_what_it_is_next_to():
     english = Language.load("en")
     assert english.span(0.59, 1.05, 0.802) == "590–1,050 ms"

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from stepscope.analysis.explain import explain
-from stepscope.catalogue import detect, user_formats
+from stepscope.catalogue import detect, taught, user_formats
 from stepscope.catalogue.flat_keys import FLAT_KEYS, flat_value, with_flat_values
 from stepscope.catalogue.partial_match import give_up_at
 from stepscope.catalogue.suggest import quoted, to_toml
@@ -50,7 +50,7 @@ LOG = "\n".join(
 def folder(tmp_path, monkeypatch):
     """An empty folder of the user's own formats, and nothing left over from other tests."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setattr(user_formats, "_named", {})
+    monkeypatch.setattr(taught, "_named", {})
     own = tmp_path / "config" / "stepscope" / "formats"
     own.mkdir(parents=True)
     return own

@@ -12,7 +12,7 @@ from stepscope.advice._base import Advice, Situation, situation_of
 from stepscope.forecast.finish import Forecast, NoForecast
 from stepscope.ledger.phases import Ledger, Phase
 from stepscope.run.model import Run
-from stepscope.source.nvidia_smi import Hardware
+from stepscope.source.hardware import Hardware
 
 # A change that saves less than this is not worth reading.
 _LEAST_SECONDS = 1.0

@@ -15,7 +15,7 @@ from stepscope.ledger.phases import Ledger, Phase, Price
 from stepscope.plan.gpus import GpuSpec, known_gpu
 from stepscope.run.model import Run
 from stepscope.run.stops import find_evaluations
-from stepscope.source.nvidia_smi import Hardware
+from stepscope.source.hardware import Hardware
 
 # With less than this share of the run left, advice is for the next run like it.
 _NEARLY_DONE = 0.02

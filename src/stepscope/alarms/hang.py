@@ -16,11 +16,16 @@ What to change
 
 from __future__ import annotations
 
+import re
+
 from stepscope.alarms._base import Alarm, AlarmEvidence
-from stepscope.core.message import say
+from stepscope.core.message import Seconds, say
+from stepscope.core.redact import redact
 from stepscope.run.deaths import find_deaths
 
 CODE = "hang"
+# `ran for 600057 milliseconds before timing out`, `Timed out waiting 1800000ms`
+_WAITED = re.compile(r"\b(?:ran for|[Tt]imed out waiting) (?P<ms>\d{1,12}) ?(?:ms|milliseconds)\b")
 
 
 def find(evidence: AlarmEvidence) -> list[Alarm]:
@@ -29,5 +34,9 @@ def find(evidence: AlarmEvidence) -> list[Alarm]:
     if not lines:
         return []
     first = lines[0]
-    message = say("alarm-hang", text=first.text)
+    waited = next((found for line in lines if (found := _WAITED.search(line.text)) is not None), None)
+    text = redact(first.text)
+    message = say("alarm-hang", text=text)
+    if waited is not None:
+        message = say("alarm-hang-after", text=text, duration=Seconds(float(waited["ms"]) / 1000))
     return [Alarm(code=CODE, severity="error", step=evidence.step_before(first.row), line=first.line, message=message)]

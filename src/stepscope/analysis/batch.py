@@ -11,6 +11,7 @@ from stepscope.run.model import Run
 
 # A product this near to a whole number is that number.
 _NEAR = 0.03
+_TWO_SPEEDS = 3.0
 _PER_SAMPLE = {"samples", "images", "examples", "sentences", "sequences", "clips"}
 
 
@@ -20,8 +21,8 @@ def batch_message(run: Run, ledger: Ledger) -> Message | None:
     if rates is None or unit not in _PER_SAMPLE or ledger.step is None or run.settings.count("samples_per_step"):
         return None
     known = rates[np.isfinite(rates)]
-    if not len(known):
-        return None
+    if not len(known) or known.max() > _TWO_SPEEDS * known.min():
+        return None  # of rates so far apart the middle one is that of no iteration
     rate = float(median(known))
     product = rate * ledger.step.typical_s
     count = round(product)

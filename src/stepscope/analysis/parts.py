@@ -16,7 +16,7 @@ _MOST, _ALL = 0.5, 1.1
 def parts_message(run: Run) -> Message | None:
     """The longest part, with its share of the iterations whose lines print parts; None where they print none."""
     steps, parts = run.steps, run.asides.parts
-    rows = [row for row in range(len(run)) if row < len(parts) and parts[row] and steps.span[row] > 0]
+    rows = [row for row in range(min(len(run), len(parts))) if parts[row] and steps.span[row] > 0]
     if not rows:
         return None
     whole = steps.dur_ns[rows] / NS

@@ -64,11 +64,19 @@ def trend_of(run: Run, ledger: Ledger) -> RunTrend | None:
     if len(run) and (steps.span > 0).any():
         rows = _own_rows(run, ledger)
         trend = _seconds_trend(run, rows)
+        by_rates = _by_rates(run) if trend is not None and trend.kind == "one" else None
+        if by_rates is not None and by_rates.trend.kind != "one":
+            return by_rates  # one time is no trend, but each of its rows may print a rate
         return None if trend is None else _by_levels(trend, run, ledger, rows)
+    return _by_rates(run)
+
+
+def _by_rates(run: Run) -> RunTrend | None:
+    """The trend of the rates on the rows; None where they print none."""
     rate = run.asides.rate
     if rate is None or run.asides.rate_unit is None or len(rate) != len(run):
         return None
-    trend = find_trend(rate, steps.step, is_high_slow=False)
+    trend = find_trend(rate, run.steps.step, is_high_slow=False)
     return None if trend is None else _worded(trend, run.asides.rate_unit, run)
 
 

@@ -90,7 +90,8 @@ def _usual_gap(run: Run, level_s: float | None) -> float | None:
     """Seconds between two lines: by the timestamps, else by the rows' own times."""
     stamps = run.steps.t_ns
     known = stamps[stamps != NO_TIME]
-    if len(known) > 2:
+    # Where only some rows have a timestamp, as one line of each epoch, lines come more often than those.
+    if len(known) > 2 and 2 * len(known) >= len(stamps):
         return float(median(np.diff(known))) / 1e9
     seconds = run.steps.seconds[run.steps.span > 0]
     return float(median(seconds)) if len(seconds) else level_s

@@ -17,6 +17,8 @@ _SHORT = 0.05  # of a normal step
 _AT_ONCE = 0.7
 _ENOUGH = 3
 _UNLIKE = 0.1  # as a share of the time
+_OF_STEP = {"data-bottleneck": "data-bottleneck-step", "data-share": "data-share-step"}
+_APART = 0.05  # shares of the time and of an iteration that a reader would not take for the same
 
 
 def data_message(run: Run, ledger: Ledger) -> Message | None:
@@ -55,6 +57,10 @@ def data_message(run: Run, ledger: Ledger) -> Message | None:
         wait_s = Seconds(of_epoch.data_s or 0.0)
         return say("data-by-means", share=Share(share), wait=wait_s, step=Seconds(of_epoch.mean_s))
     key = "data-bottleneck" if share >= _BOTTLENECK else "data-share" if share >= _MINOR else "data-minor"
+    of_step = wait / ledger.step.typical_s
+    if key in _OF_STEP and abs(of_step - share) > _APART:
+        # Of the whole time it is another share, which the ledger has: two figures in one sentence must agree.
+        key, share = _OF_STEP[key], of_step
     return say(key, share=Share(share), wait=Seconds(wait), step=Seconds(ledger.step.typical_s))
 
 

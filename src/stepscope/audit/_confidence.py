@@ -31,7 +31,9 @@ BASE = 2.5
 # A time that no second clock confirms: little for a format that is known, most of the odds for one that is not.
 UNCONFIRMED_KNOWN = 0.5
 UNCONFIRMED_GUESSED = 2.3
-UNCONFIRMED_STAMPS = 1.2  # timestamps alone: their unit is known, but not which lines are steps
+UNCONFIRMED_UNIT = 1.2  # timestamps alone, a bar's clock, a printed unit: only what they are the time of is unsure
+# The time left is the same program's figure, but worked out from count and clock together.
+_OF_ITS_MAKER = {"infer-because-left", "infer-because-meter"}
 _CONFIRMED = {f"infer-because-{reason}" for reason in ("stamps", "clock", "rate", "total")}
 
 
@@ -47,9 +49,11 @@ def unconfirmed(checks: Sequence[Check], evidence: AuditEvidence) -> float:
     reasons = {assumption.because.key for assumption in inferred.assumptions if assumption.because is not None}
     if reasons & _CONFIRMED:
         return UNCONFIRMED_KNOWN
-    if "infer-because-left" in reasons:
-        return UNCONFIRMED_STAMPS  # the same program's figure, but worked out from count and clock together
-    return UNCONFIRMED_STAMPS if evidence.run.clock.is_wall else UNCONFIRMED_GUESSED
+    keys = {assumption.message.key for assumption in inferred.assumptions}
+    # Of a clock that runs on, the unit is the least: what it counts from, and how often, is not printed.
+    has_unit = "infer-because-unit" in reasons and "infer-time-clock" not in keys
+    is_known = evidence.run.clock.is_wall or has_unit or "infer-time-bar" in keys or reasons & _OF_ITS_MAKER
+    return UNCONFIRMED_UNIT if is_known else UNCONFIRMED_GUESSED
 
 
 def confidence_of(checks: Sequence[Check], evidence: AuditEvidence) -> float:

@@ -19,15 +19,15 @@ What to change
 from __future__ import annotations
 
 import math
-import re
 
 from stepscope.audit._base import AuditEvidence, Check
+from stepscope.core.lazy_pattern import LazyPattern
 from stepscope.core.message import Seconds, say
 from stepscope.core.units import NS
 
 CODE = "R13"
 # `[-3:29:-41<-10:...`: a bar subtracts the moment it began from an earlier one
-_NEGATIVE = re.compile(r"[\[ ]-\d+:-?\d\d(?::-?\d\d)?\s?<")
+_NEGATIVE = LazyPattern(r"[\[ ]-\d+:-?\d\d(?::-?\d\d)?\s?<")
 _MOST = 0.5  # of the steps themselves nothing is in doubt
 
 

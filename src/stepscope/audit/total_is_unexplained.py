@@ -61,12 +61,16 @@ def check(evidence: AuditEvidence) -> Check:
     is_inside = ledger.wall_low_s <= wall * 1.001 + 1e-6 and wall <= ledger.wall_high_s * 1.001 + 1e-6
     if min(parts) < 0 or wall < 0 or not is_inside:
         return Check(CODE, "disagrees", say("audit-total-negative", duration=Seconds(wall)), wall, 1.0)
-    lost = ledger.seconds("stall") + ledger.seconds("unlogged") + _GAP * ledger.seconds("gap")
+    gap_s = ledger.seconds("gap")
+    lost = ledger.seconds("unlogged") + _GAP * gap_s
+    clock = evidence.run.clock
+    # A moment that was misread makes a pause; a time that is printed next to its step was as long as it says.
+    lost += ledger.seconds("stall") if clock.is_wall or clock.is_running else 0.0
     lost = min(wall, lost + _after_stops(evidence))
     share = lost / wall if wall else 0.0
     if math.isfinite(ledger.wall_high_s) and share <= _FINE:
         return Check(CODE, "agrees", say("audit-total-explained", share=Share(1 - share)))
     doubt = min(1.0, max(share - _FINE, 0.0) / (1 - 2 * _FINE))
-    return Check(
-        CODE, "disagrees", say("audit-total-unexplained", share=Share(share), duration=Seconds(lost)), lost, doubt
-    )
+    key, shown_s = ("audit-total-gap", gap_s) if _GAP * gap_s > lost / 2 else ("audit-total-unexplained", lost)
+    message = say(key, share=Share(shown_s / wall), duration=Seconds(shown_s))
+    return Check(CODE, "disagrees", message, lost, doubt)

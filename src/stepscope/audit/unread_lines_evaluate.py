@@ -33,12 +33,15 @@ def check(evidence: AuditEvidence) -> Check:
     run, num = evidence.run, evidence.run.events.kind.count("evaluation")
     if evidence.ledger.seconds("evaluation") > 0:
         return Check(CODE, "agrees", say("audit-evaluations-booked"))
-    found = [family for family in evidence.ignored if hints.may_be_evaluation(family.first)]
+    # What comes once with each of several trainings sums it up.
+    least = run.num_trainings if run.num_trainings > 1 and num else 0
+    found = [own for own in evidence.ignored if own.num > least and hints.may_be_evaluation(own.first)]
     timed = next((family for family in found if hints.may_tell_time(family.first)), None)
     worst = timed or next(iter(found), None)
     if worst is not None and (timed is not None or not num):
         is_outside = run.stamps is None and not run.clock.runs_during("evaluation")
         doubt = _TIMED if timed is not None else _OUTSIDE if is_outside else _UNTIMED
+        doubt *= min(1.0, worst.num / max(1, num))  # beside those that were read
         message = say("audit-evaluations-unread", count=worst.num, text=redact(worst.first, 80), line=worst.first_line)
         return Check(CODE, "disagrees", message, doubt=doubt)
     if num and not run.clock.runs_during("evaluation"):

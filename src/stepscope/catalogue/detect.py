@@ -16,18 +16,18 @@ from collections.abc import Iterator
 from functools import cache
 
 from stepscope import formats
-from stepscope.catalogue.line_words import LINE_WORDS
+from stepscope.catalogue.line_words import LINE_WORDS, TELLING_LINES
 from stepscope.catalogue.order import ORDER
 from stepscope.core.errors import InputError
 from stepscope.lines.format import Format, LineKind, match_line
 from stepscope.lines.match import claim
-from stepscope.lines.sieve import certain_words
+from stepscope.lines.sieve import are_met, certain_words
 
 # A line of one of these kinds settles which trainer it was; one of the others may help where there is no step yet.
 SETTLING: frozenset[LineKind] = frozenset({"step", "evaluation"})
 _WORDS = {name: tuple(words) for name, words in ORDER}
 _PLACES = {name: place for place, (name, _) in enumerate(ORDER)}
-_TELLING: frozenset[LineKind] = frozenset({"step", "evaluation", "checkpoint", "fact", "start", "resume"})
+TELLING: frozenset[LineKind] = frozenset({"step", "evaluation", "checkpoint", "fact", "start", "resume"})
 # The names of three columns or more, apart by tabs or by more than one space.
 _COLUMNS = re.compile(rb"[A-Za-z_][\w/%.()-]*(?:(?:\t| {2,}+)\s*+[A-Za-z_][\w/%.()-]*){2,}\s*")
 
@@ -47,9 +47,14 @@ def names() -> list[str]:
 @cache
 def catalogue() -> tuple[Format, ...]:
     """Every format, most particular first; one that is too new for `order.py` comes before all others."""
-    known = [name for name, _ in ORDER]
-    fresh = [name for name in names() if name not in known]
-    return tuple(load(name) for name in [*fresh, *known])
+    return tuple(load(name) for name in [*_unordered(), *(name for name, _ in ORDER)])
+
+
+@cache
+def documents() -> tuple[Format, ...]:
+    """The formats of files that are no text of lines, in the order of the catalogue; the others are not imported."""
+    known = [name for name, _ in ORDER if name not in LINE_WORDS]
+    return tuple(load(name) for name in [*_unordered(), *known])
 
 
 @cache
@@ -78,10 +83,10 @@ def suspects(text: str) -> Iterator[Format]:
     for name in _unordered():
         yield load(name)
     for name, words in ORDER:
-        for word in words:
-            if word in text:
+        if any(map(text.__contains__, words)):
+            telling = TELLING_LINES.get(name)
+            if telling is None or any(are_met(LINE_WORDS[name][line], text) for line in telling):
                 yield load(name)
-                break
 
 
 def place_of(name: str) -> int:
@@ -102,7 +107,7 @@ def find_document(head: bytes) -> Format | None:
     is_table = (b"," in first and b": " not in first) or _COLUMNS.fullmatch(first) is not None
     if b"\0" not in head and not first.startswith((b"{", b"[", b":::ML", b"H\t")) and not is_table:
         return None
-    for fmt in catalogue():
+    for fmt in documents():
         if fmt.document is not None and fmt.document.sniff(head):
             first_lines = fmt.document.first_lines
             if first_lines is None or not _are_known(first_lines(head)):
@@ -146,7 +151,7 @@ def words_of(fmt: Format) -> set[str]:
     if fmt.document is not None:
         return set()
     settling = {word for line in fmt.lines if line.kind in SETTLING for word in certain_words(line.pattern)}
-    others = {word for line in fmt.lines if line.kind in _TELLING - SETTLING for word in certain_words(line.pattern)}
+    others = {word for line in fmt.lines if line.kind in TELLING - SETTLING for word in certain_words(line.pattern)}
     words = settling | {word for word in others if word}
     # A word that contains another one is found with it.
     return {word for word in words if not any(other != word and other in word for other in words)}
@@ -154,7 +159,7 @@ def words_of(fmt: Format) -> set[str]:
 
 def find_format(name: str) -> Format | None:
     """The format of that name, taught, ours or another package's; None when there is none."""
-    from stepscope.catalogue.user_formats import taught_formats
+    from stepscope.catalogue.taught import taught_formats
 
     taught = next((fmt for fmt in taught_formats() if fmt.name == name), None)
     if taught is not None or name in names():
@@ -177,4 +182,4 @@ def settles(fmt: Format, text: str) -> bool:
 def telling_line(fmt: Format, text: str) -> int | None:
     """The index of the line under which `fmt` claims `text`, when that says something about the trainer."""
     which = claim(fmt, text).which
-    return which if which is not None and fmt.lines[which].kind in _TELLING else None
+    return which if which is not None and fmt.lines[which].kind in TELLING else None

@@ -159,6 +159,7 @@ ORDER: list[tuple[str, list[str]]] = [
             "fastreid.utils.checkpoint",
         ],
     ),
+    ("fasttext", ["words/sec/thread: "]),
     ("flair", ["DEV : loss ", "Model: \"", "max_epochs: \"", "samples/sec", "saving best model", "time (sec)"]),
     ("flower", ["FL starting", "Starting Flower s", "fit progress: ("]),
     ("gaussian_splatting", ["Optimizing ", "Training progress: ", "] Evaluating t", "] Saving "]),
@@ -405,6 +406,7 @@ ORDER: list[tuple[str, list[str]]] = [
             " samples/sec",
             "Loaded model ",
             "Saved checkpoint to \"",
+            "] Time cost=",
             "] Validation-",
             "start with arguments Namespace(",
         ],
@@ -470,7 +472,6 @@ ORDER: list[tuple[str, list[str]]] = [
         ],
     ),
     ("nerfstudio", ["%) ", "Saving checkpoint"]),
-    ("nnunet", ["Epoch ", "This epoch took", "epoch: ", "train"]),
     ("nvidia_ssd", [", avg. samples / sec: ", "Current AP: ", "global_batch_size"]),
     (
         "olmo",
@@ -616,7 +617,7 @@ ORDER: list[tuple[str, list[str]]] = [
     (
         "time_series_library",
         [
-            " | Train Loss: ",
+            ", Steps: ",
             ", epoch: ",
             "Validation loss decreased (",
             "s/iter; left time: ",
@@ -724,6 +725,7 @@ ORDER: list[tuple[str, list[str]]] = [
             "\"train_wall\": ",
             "Eval completed in: ",
             "aved checkpoint ",
+            "begin validation on \"",
             "max_update",
             "num. model params: ",
             "num_updates ",
@@ -748,7 +750,7 @@ ORDER: list[tuple[str, list[str]]] = [
             "using pre-trained model",
         ],
     ),
-    ("keras", [" - ", "Epoch ", "Train on ", "saving model to ", "\u2501"]),
+    ("keras", [" - ", " \u2501", "Epoch ", "Train on ", "saving model to "]),
     (
         "megatron_2023",
         [
@@ -763,20 +765,8 @@ ORDER: list[tuple[str, list[str]]] = [
             "validation ",
         ],
     ),
-    (
-        "tqdm_loggable",
-        [
-            " checkpoint from",
-            " loss: ",
-            "Finished blocking save in ",
-            "Progress on:",
-            "Resuming training from step",
-            "Running on: ",
-            "Saving checkpoint at step ",
-        ],
-    ),
+    ("nnunet", ["Epoch ", "This epoch took", "_loss", "epoch: ", "idation loss:", "train"]),
     ("yolo", [" parameters", ": ", "Images", "Starting training for "]),
-    ("hf_trainer", [""]),
     (
         "imagenet",
         [
@@ -792,6 +782,19 @@ ORDER: list[tuple[str, list[str]]] = [
             "using pre-trained model",
         ],
     ),
+    (
+        "tqdm_loggable",
+        [
+            " checkpoint from",
+            " loss: ",
+            "Finished blocking save in ",
+            "Progress on:",
+            "Resuming training from step",
+            "Running on: ",
+            "Saving checkpoint at step ",
+        ],
+    ),
+    ("hf_trainer", [""]),
     ("hf_trainer_dicts", [""]),
     ("hf_trainer_saves", [""]),
 ]

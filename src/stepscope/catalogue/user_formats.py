@@ -7,12 +7,9 @@ refused.
 
 from __future__ import annotations
 
-import os
 import re
-import sys
 import warnings
 from collections.abc import Iterator, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
@@ -41,47 +38,11 @@ GROUPS = frozenset(SCALES) | frozenset(OWN_EVENTS) | frozenset(COUNTS) | frozens
      "train_loss", "val_loss", "evaluated", "mfu_pct", "data_s", "mean_s", "data_mean_s", "tokens", "tokens_per_s",
      "samples_per_s", "samples_per_step", MEAN_RATE, WORK, MINUTES_LEFT, CLOCK_LEFT, "stamp", "unix_s", "unix_ms",
      "took_s", "took_ms", "took_clock", "took_samples", "took_per_s", "took_mean_s", "took_mean_ms", "took_batch",
-     "took_batches", "key", "value", "path", "bar_batch", "bar_batches", "bar_left", "text", "device", "began",
+     "took_batches", "key", "value", "path", "bar_batch", "bar_batches", "bar_left", "bar_first", "bar_steps",
+     "bar_mean_ms", "text", "device", "began",
      "ended", "trained", "samples_done", "samples_total", "done_samples", "of_samples", "batch_samples_per_s",
-     "epoch_samples"}
+     "epoch_samples", "epoch_s"}
 )  # fmt: skip
-
-
-def config_folder() -> Path:
-    """The folder of the user's formats: `%APPDATA%` on Windows, else XDG's folder of settings."""
-    if sys.platform == "win32":
-        base = Path(os.environ.get("APPDATA") or Path.home() / "AppData" / "Roaming")
-    else:
-        base = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-    return base / "stepscope" / "formats"
-
-
-_named: dict[str, Format] = {}  # formats given by a flag, in this process
-
-
-def teach(path: str) -> Format:
-    """Read a format file and ask it before all others from now on."""
-    fmt = read_format(Path(path))
-    _named[path] = fmt
-    return fmt
-
-
-def taught_formats() -> tuple[Format, ...]:
-    """What the user taught: named files first, then those of the folder in the order of their names."""
-    return (*_named.values(), *_in_folder(config_folder()))
-
-
-def _in_folder(folder: Path) -> tuple[Format, ...]:
-    try:
-        paths = sorted(path for path in folder.iterdir() if path.suffix == ".toml" and path.is_file())
-    except OSError:
-        return ()  # no such folder, or not ours to read: nobody taught anything
-    return tuple(_remembered(path, path.stat().st_mtime_ns) for path in paths)
-
-
-@cache
-def _remembered(path: Path, _changed: int) -> Format:
-    return read_format(path)
 
 
 def read_format(path: Path) -> Format:

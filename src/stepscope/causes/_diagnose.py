@@ -18,7 +18,7 @@ from stepscope.ledger.phases import ExplainedLevel, Finding, Ledger, Phase, Phas
 from stepscope.ledger.priced import with_prices
 from stepscope.ledger.trainings import merge_trainings
 from stepscope.run.model import Run
-from stepscope.source.nvidia_smi import Hardware
+from stepscope.source.hardware import Hardware
 from stepscope.source.trace_file import Spans
 
 _LEAST = 0.1

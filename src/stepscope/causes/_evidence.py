@@ -17,7 +17,7 @@ from stepscope.ledger.periods import Period
 from stepscope.ledger.phases import Finding, Ledger, Regime, SlowStep
 from stepscope.run.model import Floats, Ints, RemarkKind, Run
 from stepscope.run.stops import Stop
-from stepscope.source.nvidia_smi import Hardware
+from stepscope.source.hardware import Hardware
 
 T = TypeVar("T")
 # A block median within this share of the fitted course follows it.
@@ -90,7 +90,7 @@ class Evidence:
 
     # -- stops --------------------------------------------------------------------------------------------
 
-    def _row_after(self, stop: Stop) -> int:
+    def row_after(self, stop: Stop) -> int:
         """The row in which the steps after a stop begin."""
         if stop.row is not None and stop.is_inside:
             return stop.row + 1
@@ -99,12 +99,12 @@ class Evidence:
     @cached_property
     def after_saves(self) -> Ints:
         """The first row after each checkpoint."""
-        return self._distinct([self._row_after(stop) for stop in self.stops if stop.saved])
+        return self._distinct([self.row_after(stop) for stop in self.stops if stop.saved])
 
     @cached_property
     def after_evaluations(self) -> Ints:
         """The first row after each evaluation."""
-        return self._distinct([self._row_after(stop) for stop in self.stops if stop.evaluated])
+        return self._distinct([self.row_after(stop) for stop in self.stops if stop.evaluated])
 
     def _distinct(self, rows: list[int]) -> Ints:
         return np.array(sorted({row for row in rows if row < len(self.run)}), dtype=np.int64)

@@ -17,12 +17,15 @@ What to change
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from stepscope.causes._evidence import Case, Evidence, Rhythmic
 from stepscope.causes._stated import stated_interval
 from stepscope.causes.data_wait import MOST
 from stepscope.columns.statistics import median
 from stepscope.core.message import Seconds, say
 from stepscope.ledger.phases import Finding
+from stepscope.run.stops import Stop
 
 CODE = "C01"
 PLACE = 10
@@ -41,7 +44,8 @@ def explain_step(case: Case) -> Finding | None:
         not is_over and case.stall_s > 0 and case.slow.cause == "unexplained" and case.waited_s < MOST * case.stall_s
     )
     nearby_s = case.evidence.once(_usual_nearby) if is_open else None
-    if nearby_s is not None and case.stall_s < 3 * nearby_s and case.evidence.is_near_stop(case.row):
+    is_usual = nearby_s is not None and case.stall_s < 3 * nearby_s and case.evidence.is_near_stop(case.row)
+    if is_usual and (case.evidence.run.clock.runs_during("evaluation") or _may_hold_one(case.evidence, case.row)):
         message = say("cause-c01-beside", duration=Seconds(case.stall_s))
         return Finding(CODE, "evaluation", "evaluation", 0.8, own + case.stall_s, message, case.slow.evidence_lines)
     if case.slow.cause != "evaluation" or own <= 0:
@@ -65,10 +69,27 @@ def _usual_rest(evidence: Evidence) -> float | None:
 
 def _usual_nearby(evidence: Evidence) -> float | None:
     """Unexplained seconds that most evaluations have in a row next to theirs, where the log is a line off."""
-    stops = [stop.next_row for stop in evidence.stops if stop.evaluated and stop.printed]
-    found = [max((evidence.stalls.get(row + side, 0.0) for side in (-1, 0, 1)), default=0.0) for row in stops]
+    stops = [stop for stop in evidence.stops if stop.evaluated and stop.printed]
+    found = [
+        max((evidence.stalls.get(row, 0.0) for row in _rows_beside(evidence, stop)), default=0.0) for stop in stops
+    ]
     hits = [seconds for seconds in found if seconds > 0]
     return float(median(hits)) if len(hits) >= max(2, _MOSTLY * len(found)) else None
+
+
+def _rows_beside(evidence: Evidence, stop: Stop) -> Sequence[int]:
+    """The rows that may hold what an evaluation took.
+
+    A clock that is said to stop for evaluations may run on with the steps after them, where nothing else shows what
+    they took. The row before is over by then.
+    """
+    if evidence.run.clock.runs_during("evaluation"):
+        return stop.next_row - 1, stop.next_row, stop.next_row + 1
+    return () if evidence.ledger.seconds("evaluation") > 0 else (evidence.row_after(stop),)
+
+
+def _may_hold_one(evidence: Evidence, row: int) -> bool:
+    return any(row in _rows_beside(evidence, stop) for stop in evidence.stops if stop.evaluated)
 
 
 def explain_period(rhythm: Rhythmic) -> Finding | None:

@@ -316,7 +316,7 @@ def _number(text: str) -> float:
 
 def _teach(path: str) -> str:
     """Load a format while the command line is parsed, so that everything that reads a log later knows it."""
-    from stepscope.catalogue.user_formats import teach
+    from stepscope.catalogue.taught import teach
 
     teach(path)
     return path

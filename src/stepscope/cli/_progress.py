@@ -15,7 +15,7 @@ class Progress:
     """Says on a terminal how far reading got, once it takes more than a second."""
 
     def __init__(self, paths: Sequence[str], now: Callable[[], float] = time.monotonic) -> None:
-        self._path, self._now = redact(paths[0]), now
+        self._path, self._now = paths[0], now
         self._start = self._last = now()
         self._is_shown = False
         sizes = [_size(path) for path in paths]
@@ -29,7 +29,7 @@ class Progress:
         share = ""
         if num_bytes <= self._total:  # an archive gives more bytes than its file has
             share = f" / {self._total / 1e6:.0f} MB ({100 * num_bytes / self._total:.0f} %)"
-        text = f"{self._path}: {num_bytes / 1e6:.0f} MB{share}"
+        text = f"{redact(self._path)}: {num_bytes / 1e6:.0f} MB{share}"
         print(f"\r{text}", end="\x1b[K", file=sys.stderr, flush=True)
 
     def clear(self) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from stepscope.catalogue.detect import catalogue, find_format, plugins, words_of
-from stepscope.catalogue.user_formats import config_folder, taught_formats
+from stepscope.catalogue.taught import config_folder, taught_formats
 from stepscope.cli import _answer, _flags
 from stepscope.core.errors import InputError, UsageError
 from stepscope.core.message import Seconds, Share

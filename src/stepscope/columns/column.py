@@ -77,6 +77,12 @@ class Column:
             self._fill_up(row)
         self.append(value)
 
+    def put(self, row: int, value: float, num: int) -> None:
+        """Change the value of one of `num` rows of a column that stays empty until one is there."""
+        if value != self._missing or self._num:
+            self._fill_up(num)
+            self[row] = value
+
     def stage_at(self, row: int, num: int, values: npt.NDArray[Any] | None) -> None:
         """Stage `num` values from row `row` on in a column that stays empty until one is there."""
         if self._num == 0 and values is None:

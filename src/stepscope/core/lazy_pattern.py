@@ -6,7 +6,7 @@ Compiling takes a millisecond for a long one, which is what a small log takes to
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 
 
@@ -27,6 +27,18 @@ class LazyPattern:
     def match(self, text: str, start: int = 0) -> re.Match[str] | None:
         """A match at the start of the text, or at another place of it."""
         return self._compiled.match(text, start)
+
+    def fullmatch(self, text: str) -> re.Match[str] | None:
+        """A match of the whole text."""
+        return self._compiled.fullmatch(text)
+
+    def sub(self, by: str | Callable[[re.Match[str]], str], text: str) -> str:
+        """The text with all matches replaced."""
+        return self._compiled.sub(by, text)
+
+    def split(self, text: str) -> list[str]:
+        """What is between the matches of a pattern without a group."""
+        return self._compiled.split(text)
 
     def finditer(self, text: str) -> Iterator[re.Match[str]]:
         """All matches, one after the other."""

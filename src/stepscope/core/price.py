@@ -6,9 +6,10 @@ import re
 from typing import NamedTuple
 
 from stepscope.core.errors import UsageError
+from stepscope.core.lazy_pattern import LazyPattern
 
 _CURRENCY = r"(?:[$€£¥]|[A-Za-z]{3})?"
-_PRICE = re.compile(
+_PRICE = LazyPattern(
     rf"(?P<before>{_CURRENCY}) ?(?P<value>\d{{1,9}}(?:\.\d{{1,9}})?) ?(?P<after>{_CURRENCY}) ?(?:/ ?(?P<per>h|kwh))?",
     re.IGNORECASE,
 )

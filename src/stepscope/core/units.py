@@ -26,6 +26,8 @@ _DECIMAL_UNITS = {"ms": 1e-3, "s": 1.0}
 _LARGE_UNITS = {"min": 60.0, "h": 3600.0, "d": 86400.0}
 # A range of this many of its larger unit leaves the smaller one unsure.
 _WIDE = 3
+# Ends so many times apart have no unit in common that suits both.
+_DECADES_APART = 100
 _SCALE = {"K": 1e3, "M": 1e6, "B": 1e9, "G": 1e9, "T": 1e12}
 
 
@@ -89,18 +91,30 @@ def range_parts(
     """Both ends of a range in the same units, those of its middle: `55–61 min`, but `56 min – 1 h 14 min`.
 
     What lies in the range is written next to it, and one unit is read at a glance; `near` is that duration. A wide
-    range has no more digits than it leaves sure: `13–18 h`.
+    range has no more digits than it leaves sure: `13–18 h`; where its ends lie decades apart, each has its own unit:
+    `6 ms – 2.2 s`.
     """
-    if near is not None and 0.001 <= near < 0.9995 <= high < 9.995:
+    first, last = duration_parts(low, high), duration_parts(high)
+    is_open = not any(round(value, digits) for value, digits, _ in first)
+    if not is_open and high >= _DECADES_APART * low > 0:
+        return _coarse(low), _coarse(high)
+    if not is_open and near is not None and 0.001 <= near < 0.9995 <= high < 9.995:
         return [(low * 1e3, 0, "ms")], [(10.0 * round(high * 100), 0, "ms")]
     for unit_s, sign, limit_s in ((1.0, "s", _MINUTE), (60.0, "min", _HOUR)):
         if unit_s <= low and (low + high) / 2 < limit_s <= high < _MOST_OF_A_UNIT * unit_s:
             return [(round(low / unit_s), 0, sign)], [(round(high / unit_s), 0, sign)]
-    first, last = duration_parts(low, high), duration_parts(high)
-    is_open = not any(round(value, digits) for value, digits, _ in first)
     if not is_open and high - low >= _WIDE * _LARGE_UNITS.get(last[0][2], math.inf):
         return _in_large_units(low, first, most=near), _in_large_units(high, last, least=near)
     return first, last
+
+
+def _coarse(seconds: float) -> list[tuple[float, int, str]]:
+    """A duration in the largest unit that suits it, in whole ones; of a few seconds also tenths."""
+    parts = duration_parts(seconds)
+    if len(parts) > 1:
+        return _in_large_units(seconds, parts)
+    value, _, sign = parts[0]
+    return [(value, 1 if sign == "s" and seconds < 9.95 else 0, sign)]
 
 
 def _in_large_units(

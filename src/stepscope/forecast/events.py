@@ -13,11 +13,16 @@ from stepscope.forecast.stop_cost import Cost, cost_of
 from stepscope.ledger import priors
 from stepscope.ledger.phases import Ledger, Price
 from stepscope.run.model import Run
+from stepscope.run.stops import last_stops
 
 # Usual evaluation intervals. An interval that the log has not reached yet is any of those larger than its last step.
 _ROUND = (50, 100, 200, 250, 500, 1000, 2000)
 # An evaluation of 200 batches of two splits, as trainers of this kind ship it, in micro-steps; and its log spread.
 _STOCK_STEPS, _STOCK_LOG_SD = 136.0, 1.0
+
+
+# A validation of the whole set, once an epoch, seldom takes more than this share of the training between two of them.
+_MOST_OF_TRAINING, _ABOUT = 0.25, 0.8
 
 
 class WorkLeft(NamedTuple):
@@ -35,6 +40,7 @@ class StopsLeft(NamedTuple):
     error_s: float
     assumptions: tuple[Message, ...]
     in_steps_s: float = 0.0  # what of them the level of the steps contains already
+    untimed_s: float = 0.0  # what evaluations may take for which the clock stops and that nothing times
 
     @property
     def seconds(self) -> float:
@@ -81,7 +87,20 @@ def price_stops(run: Run, ledger: Ledger, timeline: Timeline, schedule: Schedule
         ),
         error_s=error_s,
         assumptions=tuple(assumptions),
+        untimed_s=_untimed_s(run, timeline, schedule, evaluation, level_s),
     )
+
+
+def _untimed_s(run: Run, timeline: Timeline, schedule: Schedule, evaluation: WorkLeft, level_s: float) -> float:
+    """What the evaluations to come may take at most, where the clock stops for them and nothing shows their time."""
+    if not evaluation.num or evaluation.seconds is not None or timeline.on_wall or run.clock.runs_during("evaluation"):
+        return 0.0
+    done = sum(stop.evaluated for stop in last_stops(run))
+    every = schedule.max_steps / (done + evaluation.num)
+    epoch = run.settings.count("steps_per_epoch")
+    if not run.format.counts_epochs and (not epoch or every < epoch * _ABOUT):
+        return 0.0  # of a few batches each
+    return evaluation.num * _MOST_OF_TRAINING * every * level_s
 
 
 def _inside_steps(schedule: Schedule, ledger: Ledger, level_s: float) -> StopsLeft:

@@ -163,9 +163,10 @@ def look_ahead(run: Run, ledger: Ledger, previous: Sequence[Run] = ()) -> Outloo
     stops = price_stops(run, ledger, timeline, schedule, level.seconds)
     tried = look_back(timeline, level, generates=run.format.habits.evaluation.generates_text is True)
     seconds = schedule.num_steps * level.seconds + stops.seconds
+    seconds += schedule.num_trainings * (ledger.seconds("gap") + ledger.seconds("warmup")) / max(1, run.num_trainings)
     seconds += tried.whole_share * (schedule.num_steps * tried.whole_s - seconds)
     signs = Signs(
-        share_done=(schedule.max_steps - schedule.num_steps) / max(1, schedule.max_steps),
+        share_done=1 - schedule.num_steps / max(1, schedule.max_steps * (run.num_trainings + schedule.num_trainings)),
         errors=tried.errors,
         drift=level.drift,
         noise=level.noise,
@@ -175,7 +176,7 @@ def look_ahead(run: Run, ledger: Ledger, previous: Sequence[Run] = ()) -> Outloo
         kind=_kind(run, schedule, timeline),
         family=run.format.name,
         elapsed_s=_since_start(run, timeline),
-        rounding=_rounding(run, timeline),
+        rounding=_rounding(run, timeline, untimed=stops.untimed_s / seconds if seconds > 0 else 0.0),
     )
     outlook = Outlook(schedule, level, stops, seconds, signs, like=())
     profile = _profile(run, timeline, previous, max_steps) if seconds > 0 else None
@@ -229,12 +230,16 @@ def _cliff_s(run: Run, steps_left: int) -> float | None:
     return now if is_new and own_s > steps_left * (now * usual) ** 0.5 else None
 
 
-def _rounding(run: Run, timeline: Timeline) -> tuple[float, float]:
-    """How far the level may be off because every row's own time is rounded, as shares of it."""
+def _rounding(run: Run, timeline: Timeline, *, untimed: float) -> tuple[float, float]:
+    """How far the time left may be off because of what no figure of the log shows, as shares of it.
+
+    Every row's own time is rounded; and evaluations to come may take time that nothing has shown yet.
+    """
     if not len(timeline) or timeline.on_wall:
         return 0.0, 0.0
     found, row_s = rounding_of(run, timeline.row), float(timeline.seconds.mean())
-    return (found.less_s / row_s, found.more_s / row_s) if row_s > 0 else (0.0, 0.0)
+    less, more = (found.less_s / row_s, found.more_s / row_s) if row_s > 0 else (0.0, 0.0)
+    return less + run.figure_doubt, more + run.figure_doubt + math.log1p(untimed)
 
 
 def _since_start(run: Run, timeline: Timeline) -> float:
@@ -319,6 +324,9 @@ def _assumptions(run: Run, found: Outlook) -> tuple[Message, ...]:
         said.insert(0, say("assume-level", duration=Seconds(found.level.seconds)))
     if found.level.is_transient and not found.like:
         said.append(say("assume-passes"))
+    if found.schedule.num_trainings:
+        steps = found.schedule.max_steps
+        said.append(say("assume-further-trainings", count=found.schedule.num_trainings, steps=steps))
     every = run.settings.get("eval_interval")
     if every is not None and every.origin == "default" and found.schedule.num_evaluations:
         said.append(say("assume-default-interval", count=run.settings.count("eval_interval") or 0))

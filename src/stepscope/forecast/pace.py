@@ -6,6 +6,7 @@ what the trainer's own timer leaves out). Where timestamps can be trusted, they 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import starmap
 from typing import NamedTuple
 
@@ -78,6 +79,9 @@ class _HeldStops(NamedTuple):
 
 
 _NO_NUMBERS = np.zeros(0)
+_STOP = np.dtype(
+    [("row", "i8"), ("segment", "i8"), ("inside", "?"), ("outside_s", "f8"), ("evaluated", "?"), ("saved", "?")]
+)
 _NO_ROWS = np.zeros(0, dtype=np.int64)
 _EMPTY = Timeline(
     row=_NO_ROWS,
@@ -232,14 +236,18 @@ def _local_level(rate: Floats, normal: np.ndarray, typical: float) -> Floats:
 def _stops_by_row(run: Run, on_wall: np.ndarray) -> _HeldStops:
     """The stops, each at the row whose seconds hold it, or are to hold it where the log says how long it took."""
     shift, num_rows = 1 if run.format.layout.events_follow_step else 0, len(run)
-    found = []
-    for stop in run.stops:
-        at = stop.row if stop.is_inside else stop.next_row + shift
-        if at is not None and at < num_rows:
-            found.append((at, stop.segment, stop.is_inside, stop.outside_s, stop.evaluated, stop.saved))
-    if not found:
+
+    def held() -> Iterator[tuple[int, int, bool, float, bool, bool]]:
+        for stop in run.stops:
+            at = stop.row if stop.is_inside else stop.next_row + shift
+            if at is not None and at < num_rows:
+                yield at, stop.segment, stop.is_inside, stop.outside_s, stop.evaluated, stop.saved
+
+    # A log may have a million stops, which as tuples take many times the memory.
+    found = np.fromiter(held(), dtype=_STOP)
+    if not len(found):
         return _HeldStops(_NO_ROWS, _NO_NUMBERS, _NO_ROWS, _NO_ROWS > 0, _NO_ROWS > 0)
-    row, segment, inside, outside_s, evaluated, saved = (np.array(column) for column in zip(*found, strict=True))
+    row, segment, inside, outside_s, evaluated, saved = (found[name] for name in _STOP.names or ())
     own = np.flatnonzero((run.steps.segment[row] == segment) & (inside | on_wall[row] | (outside_s > 0)))
     own = own[np.argsort(row[own], kind="stable")]
     row, outside_s, evaluated, saved = row[own], outside_s[own], evaluated[own], saved[own]

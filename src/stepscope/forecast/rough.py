@@ -17,8 +17,9 @@ _WIDE = 2.0
 _START_UP = 5.0
 
 
-# The trainer's own figure is taken where it is no further than this from what the few steps say: it has seen more.
-_ALIKE = 3.0
+# The trainer's own figure is taken where it is no further than this from what the few steps say: it has seen more. That
+# of a bar has seen no more than its clock, from which the mean so far comes.
+_ALIKE, _ALIKE_BAR = 3.0, _WIDE
 _FIRST_STEPS = 10
 _LEAST_ROWS, _MOSTLY = 3, 0.9
 
@@ -59,7 +60,8 @@ def rough_rest(run: Run, ledger: Ledger, level_s: float | None) -> Rough | None:
     if is_stated and total is not None and level_s and total > last:
         seconds = (total - last) * (level_s + _stops_s(run, ledger))
         is_bar = asides.bar_left == total - last
-        if is_bar and asides.left_s and 1 / _ALIKE < asides.left_s / seconds < _ALIKE:
+        alike = _ALIKE_BAR if asides.is_left_of_bar and not is_first else _ALIKE
+        if is_bar and asides.left_s and 1 / alike < asides.left_s / seconds < alike:
             return Rough(asides.left_s, asides.left_s * low, asides.left_s * _WIDE, "own")
         if is_bar and asides.left_s and asides.is_left_of_bar and not is_first:
             least, most = sorted((seconds, asides.left_s))

@@ -28,6 +28,7 @@ class Schedule(NamedTuple):
     save_probability: float
     save_doubt: float = 0.0  # standard deviation of the share of evaluations that will save
     num_lone_checkpoints: int = 0  # checkpoints without an evaluation
+    num_trainings: int = 0  # trainings after this one, whose work is in the numbers above
 
     @property
     def num_checkpoints(self) -> float | None:
@@ -50,11 +51,15 @@ def plan(run: Run, max_steps: int, *, evaluation_interval: int | None = None) ->
         done_up_to = max(done_up_to, evaluations[-1].step)  # evaluated already, its step not finished
     num = _num_evaluations(run, evaluations, done_up_to, max_steps, evaluation_interval)
     lone = [stop for stop in run.stops if stop.saved and not stop.evaluated]
+    more = run.num_trainings_left
+    if more and num is not None:
+        num += more * (_num_evaluations(run, [], 0, max_steps, evaluation_interval) or 0)
     probability, doubt = _saving(run, evaluations, num or 0)
     return Schedule(
         last_step=last_step,
         max_steps=max_steps,
-        num_steps=max(0, max_steps - max(last_step, done_up_to - 1)),
+        num_steps=max(0, max_steps - max(last_step, done_up_to - 1)) + more * max_steps,
+        num_trainings=more,
         num_evaluations=num,
         save_probability=probability,
         save_doubt=doubt,

@@ -19,8 +19,8 @@ FORMAT = Format(
     clock=Clock(
         covers="cumulative",
         includes=("evaluation", "checkpoint", "data", "logging"),
-        note="SPS is the global step divided by the time since the start, evaluations and saving inside, as a whole "
-        "number: the step over it is a running clock, as fine as that rounding allows. A step is one of the "
+        note="SPS is the global step divided by the time since the start, evaluations and saving inside, cut to a "
+        "whole number: the clock behind it is the most even one that all these rates allow. A step is one of the "
         "environments' steps. Neither a total nor an ETA is printed.",
         restarts_with="process",
     ),

@@ -45,6 +45,7 @@ FORMAT = Format(
             r"(?:\| )?(?:valid\w* \| )?epoch \d+ \| valid on '[^']+' subset \|"
             rf"(?:.{{0,200}}?\bloss (?P<val_loss>{_NUMBER}))?(?:.{{0,2000}}?\bnum_updates (?P<step>\d+))?",
         ),
+        Line("fact", r'(?:\| |fairseq_cli\.train \| )?begin validation on "(?P<began>)'),
         Line("evaluation", r"(?:\| )?Eval completed in: (?P<took_s>[\d.]+)s"),
         Line(
             "checkpoint",
@@ -62,7 +63,8 @@ FORMAT = Format(
         Line("chatter", r"(?:\| )?(?:WARNING: )?overflow detected"),
         Line(
             "chatter",
-            r"(?:fairseq|torch|infinibatch|apex)[\w.]* \| (?![Ss]aved checkpoint|[Ll]oaded checkpoint|training on \d)"
+            r"(?:fairseq|torch|infinibatch|apex)[\w.]* \| "
+            r"(?![Ss]aved checkpoint|[Ll]oaded checkpoint|training on \d|begin val)"
             r"(?!\{.{0,20000}?\bmax_update': [1-9])",
         ),
         Line("chatter", r"\(\w+\): \w+\(|\)\s*$"),  # the model, printed layer by layer
@@ -180,6 +182,7 @@ FORMAT = Format(
         Sample("| num. model params: 176304128", "fact", {"parameters": 176304128}),
         Sample("| WARNING: overflow detected, setting loss scale to: 48.0", "chatter"),
         Sample("fairseq.trainer | begin training epoch 41", "chatter"),
+        Sample('fairseq_cli.train | begin validation on "valid" subset', "fact"),
         Sample("fairseq_cli.train | task: translation", "chatter"),
         Sample("(fc1): Linear(in_features=512, out_features=2048, bias=True)", "chatter"),
         Sample("| Active memory         |   15026 MB |   15026 MB |   75012 MB |", "chatter"),

@@ -25,6 +25,12 @@ FORMAT = Format(
             r"(?:\s*$|(?=\{'loss)|(?=[^{}]{0,120} - Saving current state to ))",
             weak=True,
         ),
+        # What a notebook shows instead of a bar; nothing is left once it is over.
+        Line(
+            "step",
+            r"^\[ *(?P<step>\d+)/(?P<total>\d+) (?P<elapsed_clock>\d[\d:]+)"
+            r"(?: < (?:\d[\d:]+|\?), [\d.]+ it/s)?, Epoch [\d.]+/\d+\]",
+        ),
         Line(
             "step",
             rf"{HEAD}{_AFTER_BAR}\{{(?={_FIELDS}'learning_rate': )(?={_FIELDS}'epoch': )"
@@ -48,8 +54,9 @@ FORMAT = Format(
         # Loops of one's own around accelerate print a result in words.
         Line(
             "evaluation",
-            rf"^{HEAD}{_AFTER_STEP}(?:epoch \d{{1,6}}: (?:perplexity: \S+ )?)?(?i:(?:mean|avg|average) )?"
-            rf"(?i:val|valid|validation|eval|evaluation)[ _](?i:loss) ?[:=] ?(?P<val_loss>{NUMBER})(?![\w.])",
+            rf"^{HEAD}{_AFTER_STEP}(?:epoch \d{{1,6}}: (?:(?:perplexity|train_loss): \S+ ){{0,2}})?"
+            rf"(?i:(?:mean|avg|average) )?(?i:val|valid|validation|eval|evaluation)[ _](?i:loss) ?[:=] ?"
+            rf"(?P<val_loss>{NUMBER})(?![\w.])",
             weak=True,
         ),
         Line(
@@ -142,6 +149,11 @@ FORMAT = Format(
             "evaluation",
             {"val_loss": 2.6546},
         ),
+        Sample(
+            "epoch 2: perplexity: 14.22 train_loss: 2.91 eval_loss: 2.6546",
+            "evaluation",
+            {"val_loss": 2.6546},
+        ),
         Sample("Validation loss = 2.25", "evaluation", {"val_loss": 2.25}),
         Sample("Mean train loss: 3.4411", None),
         Sample("Epoch 3, Val Loss: 0.2471, Val Acc: 0.91", None),
@@ -154,6 +166,9 @@ FORMAT = Format(
         ),
         Sample("0%|          | 31/91230 [1:02:05<3040:11:40, 120.17s/it]", "step", {"step": 31, "total": 91230}),
         Sample("3% 2/60 [00:11<05:09,  5.34s/it]", "step", {"step": 2, "total": 60}),  # a notebook's narrow cell
+        Sample("[540/540 1:19:02, Epoch 5/5]", "step", {"step": 540, "total": 540}),
+        Sample("[ 31/540 04:07 < 1:12:19, 0.12 it/s, Epoch 0.28/5]", "step", {"step": 31, "total": 540}),
+        Sample("[ 31/540 04:07 < 1:12:19, 0.12 it/s]", None),
         Sample(
             "Steps:   7%|▋         | 71/1000 [02:01<25:18,  1.63s/it, lr=0.0001, step_loss=0.0873]",
             "step",

@@ -46,11 +46,16 @@ FORMAT = Format(
         Line("chatter", r"Epoch \d+: (?:\w+ did not improve|early stopping|\w+ reducing learning rate)"),
         Line("fact", r"(?P<bar_batch>\d+)/(?P<bar_batches>\d+) \[(?:=*>\.*|\.+)\]? - ETA: (?P<bar_left>\d[\d:]*s?)"),
         # The last batch of the epoch is done; its validation begins.
-        Line("fact", r"(?P<trained>\d+)/(?P=trained) (?:\[=+\]? - ETA: |━+ )0s(?: \d+(?:us|ms|s)/step)?(?= - )"),
+        Line("fact", r"(?P<trained>\d+)/(?P=trained) \[=+\]? - ETA: 0s(?= - )"),
         Line("chatter", r"(?!(\d+)/\1 \[=+\]? - ETA: 0s - )\d+/(?:\d+ \[=+\]?|Unknown \[[=>.]+\]?) - ETA: "),
+        # The first step, and the full bar before validation: what the steps took without it.
+        Line("fact", rf"1/(?!1 )\d+ ━+ \d[\d:]*s? (?P<bar_first>\d+(?:ms|s))/step{_LOSS}"),
+        Line("fact", rf"(?P<bar_steps>(?P<trained>\d+))/(?P=bar_steps) ━+ 0s (?P<bar_mean_ms>\d{{2,}})ms/step{_LOSS}"),
+        Line("fact", r"(?P<trained>\d+)/(?P=trained) ━+ 0s(?: \d+(?:us|ms|s)/step)?(?= - )"),
         Line(
             "chatter",
-            r"(?!(\d+)/\1 ━+ (?:[1-9]|0s \d+(?:us|ms|s)/step - ))\d+/\d+ [━╸╺─]+ \d[\d:]*s \d+(?:us|ms|s)/step",
+            r"(?!(\d+)/\1 ━+ (?:[1-9]|0s \d+(?:us|ms|s)/step - )|1/(?!1 ))"
+            r"\d+/\d+ [━╸╺─]+ \d[\d:]*s? \d+(?:us|ms|s)/step",
         ),
         Line("chatter", r"\d+/\d+ \[=+\] - \d+s \d+(?:us|ms|s)/step\s*$"),  # predict() and downloads
         Line("chatter", r"[IWE] (?:tensorflow|external|0000 00:00:)|(?:WARNING|INFO):tensorflow:"),
@@ -111,7 +116,14 @@ FORMAT = Format(
         Sample("250/250 [==============================] - ETA: 0s - loss: 1.2071", "fact", {"trained": 250}),
         Sample("250/250 [==============================] - ETA: 3s - loss: 1.2071", "chatter"),
         Sample("12/250 ━━━━━━━━━━━━━━━━━━━━ 11s 46ms/step - loss: 2.4011", "chatter"),
-        Sample("250/250 ━━━━━━━━━━━━━━━━━━━━ 0s 44ms/step - loss: 0.9031", "fact", {"trained": 250}),
+        Sample(
+            "250/250 ━━━━━━━━━━━━━━━━━━━━ 0s 44ms/step - loss: 0.9031",
+            "fact",
+            {"trained": 250, "bar_steps": 250, "bar_mean_ms": 44},
+        ),
+        Sample("250/250 ━━━━━━━━━━━━━━━━━━━━ 0s 4ms/step - loss: 0.9031", "fact", {"trained": 250}),
+        Sample("1/250 ━━━━━━━━━━━━━━━━━━━━ 37:21 9s/step - loss: 2.4011", "fact"),
+        Sample("12/250 ━━━━━━━━━━━━━━━━━━━━ 1:11 300ms/step - loss: 2.4011", "chatter"),
         Sample("63/63 ━━━━━━━━━━━━━━━━━━━━ 0s 2ms/step", "chatter"),
         Sample("63/63 [==============================] - 1s 9ms/step", "chatter"),
         Sample("W tensorflow/core/framework/op_kernel.cc:1745] OP_REQUIRES failed", "chatter"),

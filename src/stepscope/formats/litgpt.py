@@ -34,10 +34,10 @@ FORMAT = Format(
             "chatter",
             r"(?:Validating|Verifying settings) \.\.\.|Measured TFLOPs: |Number of non[- ]trainable parameters",
         ),
-        Line("chatter", r"The longest sequence length in the train data is \d+|Training time: [\d.]+s|Memory used: "),
+        Line("chatter", r"The longest sequence length in the train data is \d+|Memory used: "),
         Line(
             "chatter",
-            r"(?:\| )?(?:- )?(?:Performance|Token Counts|Total tokens|Training Time|Tok/sec|Memory Us\w+)\s*(?::|$)",
+            r"(?:\| )?(?:- )?(?:Performance|Token Counts|Total tokens|Tok/sec|Memory Us\w+)\s*(?::|$)",
         ),
         Line("chatter", r"'\w+': .+,$"),  # the settings, pretty-printed
     ),
@@ -104,7 +104,8 @@ FORMAT = Format(
         Sample("Total parameters: 1,100,048,384", "fact", {"parameters": 1100048384}),
         Sample("Validating ...", "chatter"),
         Sample("The longest sequence length in the train data is 512, the model's", "chatter"),
-        Sample("| - Training Time : 812.40 s", "chatter"),
+        Sample("| - Total tokens  : 288,358,400", "chatter"),
+        Sample("| - Training Time : 812.40 s", None),  # the whole run's, as other programs print it
         Sample("'logger_name': 'tensorboard',", "chatter"),
     ),
 )

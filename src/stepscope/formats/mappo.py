@@ -16,8 +16,9 @@ FORMAT = Format(
     clock=Clock(
         covers="cumulative",
         includes=("evaluation", "checkpoint", "logging"),
-        note="FPS is all timesteps divided by the whole time since the start, as a whole number: the clock behind it "
-        "moves on by what is well above its rounding. A step is a timestep of the environments. No ETA is printed.",
+        note="FPS is all timesteps divided by the whole time since the start, cut to a whole number: the clock behind "
+        "it is the most even one that all these rates allow. A step is a timestep of the environments. No ETA is "
+        "printed.",
     ),
     layout=Layout(first_step=1),
     samples=(

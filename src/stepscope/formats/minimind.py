@@ -21,8 +21,9 @@ FORMAT = Format(
         covers="step",
         includes=("checkpoint", "data", "logging"),
         note="The mean time of a step since the epoch began, by the whole minutes that are left of the epoch and the "
-        "steps they are for: good to a few percent while many minutes are left, so what later lines say is not used. "
-        "Saving is inside; nothing is evaluated.",
+        "steps they are for. Programs whose first row is batch 0 cut the time of all and what has passed apart, "
+        "and are good to a few percent while many minutes are left; those that count from 1 cut the time left as a "
+        "whole, and each line on which it falls tells the mean. Saving is inside; nothing is evaluated.",
     ),
     layout=Layout(first_step=1, first_epoch=1),
     habits=Habits(kept_checkpoints=1),

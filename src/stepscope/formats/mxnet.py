@@ -19,11 +19,14 @@ FORMAT = Format(
         Line("checkpoint", rf"{_NODE}Saved checkpoint to \"(?P<path>[^\"]+)\""),
         Line(
             "start",
-            rf"{_NODE}start with arguments Namespace\((?>.{{0,2000}}?\bbatch_size=(?P<samples_per_step>\d+))?"
-            r".{0,4000}?\bnum_epochs=(?P<epochs>\d+)",
+            # Several workers share the examples, and nothing says how many they are.
+            rf"{_NODE}start with arguments Namespace\((?=.{{0,4000}}?\bkv_store='(?:dist|horovod)|"
+            r"(?>.{0,4000}?\bnum_examples=(?P<epoch_samples>\d+))?)"
+            r"(?>.{0,2000}?\bbatch_size=(?P<samples_per_step>\d+))?.{0,4000}?\bnum_epochs=(?P<epochs>\d+)",
         ),
         Line("resume", rf"{_NODE}Loaded model (?P<path>\S+)"),
-        Line("chatter", rf"{_NODE}Epoch\[\d+\] (?:Time cost=|Train-|Validation-\w+-count=)"),
+        Line("step", rf"{_NODE}Epoch\[(?P<epoch>\d+)\] Time cost=(?P<epoch_s>[\d.]+)\s*$"),
+        Line("chatter", rf"{_NODE}Epoch\[\d+\] (?:Train-|Validation-\w+-count=)"),
         Line("chatter", rf"{_NODE}(?:DALI iterator|Already bound|Update\[\d+\]: )"),
         Line("chatter", r"\.\./src/|src/(?:io|operator|storage|base)|Auto-tuning cudnn|(?:using|skipping) wd on "),
         Line("chatter", r":{0,3}(?:MLLOG|MLL|MLP\S*) "),
@@ -31,10 +34,13 @@ FORMAT = Format(
     clock=Clock(
         covers="stamp",
         includes=("evaluation", "checkpoint", "data", "logging"),
+        figure_includes=("data", "logging"),  # the Speedometer begins again with every epoch
         note="The printed speed is samples per second over the batches in the bracket; the time between two lines' "
         "timestamps is taken, and everything is inside. Without timestamps, the batch size among the arguments makes a "
-        "time of the speed. 'Time cost' is one epoch without validation. "
-        "The number of batches of an epoch is not printed: it is the last one printed in the first epoch.",
+        "time of the speed, without validation, which starts the Speedometer again. 'Time cost' is one epoch without "
+        "validation, its last, unprinted batches included. The number of batches of an epoch is that of the examples "
+        "over the batch size among the arguments, if the rows agree with it, or the last one printed in the first "
+        "epoch.",
     ),
     layout=Layout(first_step=1, events_follow_step=True),
     samples=(
@@ -59,7 +65,17 @@ FORMAT = Format(
             {"samples_per_step": 64, "epochs": 7},
         ),
         Sample("Loaded model out/net_0004.params", "resume", {"path": "out/net_0004.params"}),
-        Sample("Node[0] Epoch[6] Time cost=481.146", "chatter"),
+        Sample(
+            "start with arguments Namespace(batch_size=32, kv_store='device', num_epochs=10, num_examples=20000)",
+            "start",
+            {"samples_per_step": 32, "epochs": 10, "epoch_samples": 20000},
+        ),
+        Sample(
+            "start with arguments Namespace(batch_size=32, kv_store='horovod', num_epochs=10, num_examples=20000)",
+            "start",
+            {"samples_per_step": 32, "epochs": 10, "epoch_samples": None},
+        ),
+        Sample("Node[0] Epoch[6] Time cost=481.146", "step", {"epoch": 6, "epoch_s": 481.146}),
         Sample("Epoch[6] Train-accuracy=0.581100", "chatter"),
         Sample("Node[0] Epoch[6] Validation-total-count=31000.000000", "chatter"),
         Sample("Node[41] Already bound, ignoring bind()", "chatter"),

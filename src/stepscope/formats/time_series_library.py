@@ -12,13 +12,15 @@ FORMAT = Format(
         Line("step", r"speed: (?P<s_per_100_it>\d+\.\d+) ?s/iter; left time: \d+\.\d+ ?s\s*$"),
         Line(
             "step",
-            rf"Epoch: (?P<epoch>\d+), Steps: (?P<batches>\d+) \| Train Loss: (?P<loss>{_NUMBER})"
-            rf"(?: Vali Loss: (?P<val_loss>{_NUMBER}))?(?P<s_per_100_it>(?!))?",  # its time comes with the next speed
+            # Its time comes with the next speed. OpenLTM prints no loss of the training, and a list of those of others.
+            rf"Epoch: (?P<epoch>\d+), Steps: (?P<batches>\d+) \| (?=Train|Vali)(?:Train Loss: (?P<loss>{_NUMBER}) ?)?"
+            rf"(?:Vali Loss: \[?(?P<val_loss>{_NUMBER}))?(?P<s_per_100_it>(?!))?",
         ),
         Line("checkpoint", rf"Validation loss decreased \({_NUMBER} --> {_NUMBER}\)\. +Saving model"),
         Line("start", r">{3,}start training : "),
         Line("chatter", r"Epoch: \d+ cost time: [\d.]+\s*$"),
         Line("chatter", r">{3,}(?:testing|predicting) : |Updating learning rate to |EarlyStopping counter: \d+ out of"),
+        Line("chatter", rf"iters: \d+, speed: {_NUMBER} ?s/iter, left time: {_NUMBER} ?s\s*$"),  # a validation's
         Line("chatter", r"(?:train|val|test) \d+\s*$|test shape: |mse:[\d.]+, ?mae:[\d.]+"),
     ),
     clock=Clock(
@@ -39,6 +41,13 @@ FORMAT = Format(
             "step",
             {"epoch": 3, "batches": 412, "loss": 0.312, "val_loss": 0.511},
         ),
+        Sample(
+            "Epoch: 3, Steps: 412 | Vali Loss: 0.5110 Test Loss: 0.6020",
+            "step",
+            {"epoch": 3, "batches": 412, "loss": None},
+        ),
+        Sample("Epoch: 1, Steps: 90 | Vali Loss: [0.41, 0.52] Test Loss: [0.43, 0.55]", "step", {"val_loss": 0.41}),
+        Sample("iters: 300, speed: 0.0412s/iter, left time: 9.1120s", "chatter"),
         Sample("Validation loss decreased (0.52 --> 0.51).  Saving model ...", "checkpoint"),
         Sample(">>>>>>>start training : ETTm1_96_96_Autoformer_0>>>>>>>>>>>>>>>>", "start"),
         Sample("Epoch: 3 cost time: 17.2033519745", "chatter"),

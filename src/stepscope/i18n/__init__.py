@@ -153,11 +153,20 @@ class Language:
 
     def percent(self, share: float) -> str:
         """A share of 1 in percent: one decimal below ten and where none would say that it is all, else none."""
+        before, after = self._cldr.percent
+        return before + self._hundredths(share) + after
+
+    def percent_span(self, low: float, high: float) -> str:
+        """A range of shares, its sign only once: `91–93%`; one figure where both ends are written alike."""
+        first, last = self._hundredths(low), self._hundredths(high)
+        before, after = self._cldr.percent
+        return before + (last if first == last else f"{first}–{self._glue}{last}") + after
+
+    def _hundredths(self, share: float) -> str:
         digits = 1 if 0 < abs(share) < 0.0995 or _NEARLY_ALL <= share < _ALL else 0
         step = decimal.Decimal(1).scaleb(-digits)
         hundredths = (decimal.Decimal(repr(float(share))) * 100).quantize(step, decimal.ROUND_HALF_EVEN)
-        before, after = self._cldr.percent
-        return before + self._cldr.number(hundredths, is_grouped=True) + after
+        return self._cldr.number(hundredths, is_grouped=True)
 
     def money(self, amount: Money) -> str:
         """An amount with its currency, in cents where that is not far too exact."""
@@ -205,11 +214,8 @@ class Language:
             return f"≤{self._blank}{self._joined(last)}"
         if len(first) == len(last) == 1 and first[0][2] == last[0][2]:
             return f"{self.number(first[0][0], first[0][1])}–{self._glue}{self._joined(last)}"
-        return self.between(self._joined(first), self._joined(last))
-
-    def between(self, low: str, high: str) -> str:
-        """A range of two texts; no line of a page ends behind its dash."""
-        return f"{low} –{self._blank}{high}"
+        # No line of a page ends behind the dash.
+        return f"{self._joined(first)} –{self._blank}{self._joined(last)}"
 
     def clock(self, moment: dt.datetime, near: dt.datetime | None = None) -> str:
         """A clock time on 24 hours; with the date when that is not the day of `near`."""

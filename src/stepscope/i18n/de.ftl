@@ -58,6 +58,7 @@ run-before-same = Im Training davor dauerte eine etwa genauso lang: { $duration 
 run-regimes = Das Tempo hat sich geändert: { $levels }.
 run-level = { $duration } ab Iteration { $step }
 run-evaluations-inside = Die Evaluierungen sind darin enthalten: Eine Zeile umfasst die Iterationen vor ihr samt Evaluierung und nennt keine Zeit für sie allein.
+run-sampled-by-total = Das Log enthält nur jede { $count }. Iteration, und diese dauern länger; die Zeiten der übrigen folgen aus der ausgegebenen Gesamtzeit.
 run-sampled = Das Log enthält nur jede { $count }. Iteration; die Zeiten der übrigen sind aus den ausgegebenen geschätzt.
 run-settings = Einstellungen: { $settings }.
 setting-from = { $settings } ({ $origin })
@@ -100,6 +101,8 @@ trend-since-times = Seit Iteration { $step } um den Faktor { $factor } { $pace -
 }: vorher { $before }, danach { $after }.
 data-bottleneck = Das Warten auf Daten kostet { $share } der Zeit ({ $wait } von { $step } pro Iteration): Der Engpass ist das Laden der Daten, und die GPU wartet darauf.
 data-share = Das Warten auf Daten kostet { $share } der Zeit ({ $wait } von { $step } pro Iteration).
+data-bottleneck-step = Das Warten auf Daten kostet { $share } jeder Iteration ({ $wait } von { $step }): Der Engpass ist das Laden der Daten, und die GPU wartet darauf.
+data-share-step = Das Warten auf Daten kostet { $share } jeder Iteration ({ $wait } von { $step }).
 data-first = Nur die erste Zeile wartet auf Daten: Bis Iteration { $step } waren es je { $duration }, danach { $usual }. Das Laden der Daten bremst den Rest nicht.
 data-minor = Das Warten auf Daten kostet { $share } der Zeit: Das Laden der Daten ist nicht der Engpass.
 part-of-step = Der größte Teil einer Iteration ist „{ $name }“: { $duration } von { $whole } ({ $share }).
@@ -257,9 +260,13 @@ assume-evaluations-unannounced = Künftige Evaluierungen sind geschätzt: Ihr In
 assume-evaluation-unpriced = Evaluierungen sind nicht eingerechnet: Bisher wurde keine gemessen, und die Zahl der Batches pro Evaluierung ist unbekannt. Gib --set eval_iters=N an.
 assume-evaluation-prior = Bisher wurde keine Evaluierung gemessen: Ihre Kosten sind aus der Zahl der Forward-Durchläufe berechnet.
 assume-save-prior = Bisher wurde kein Checkpoint gemessen: Angenommen sind übliche Kosten.
-assume-evaluation-outside = Die Uhr dieses Logs steht während der Evaluierungen, und nichts anderes zeigt, was sie kosten. Die Restzeit ist nach dieser Uhr gerechnet, also ohne sie.
+assume-evaluation-outside = Die Uhr dieses Logs steht während der Evaluierungen, und nichts anderes zeigt, was sie kosten. Die Restzeit ist nach dieser Uhr gerechnet, also ohne sie; nur das obere Ende ihrer Spanne lässt Platz dafür.
 assume-saves = Angenommen ist, dass wie zuletzt auf { $share } der Evaluierungen ein Checkpoint folgt.
 assume-default-interval = Angenommen ist das voreingestellte Evaluierungsintervall des Trainers, { $count } Iterationen; im Log ist es noch nicht bestätigt. Gib --set eval_interval=N an.
+assume-further-trainings = { $count ->
+    [one] Nach diesem Training kommt noch eines mit ebenfalls { $steps } Iterationen; seine Zeit ist eingerechnet.
+   *[other] Nach diesem Training kommen noch { $count } weitere mit je { $steps } Iterationen; ihre Zeit ist eingerechnet.
+}
 assume-default-total = Angenommen ist die voreingestellte Zahl der Iterationen, { $count }; die Gesamtzahl steht nirgends.
 
 ## Was sich zu ändern lohnt
@@ -394,8 +401,13 @@ error-no-such-file = Datei nicht gefunden
       }
 error-unreadable = nicht lesbar: { $reason }
     .hint = prüfe die Rechte: ls -l { $place }
-error-folder-without-log = in diesem Ordner ist kein Trainings-Log
-    .hint = nenne die Datei selbst: stepscope { $place }/train.log
+error-folder-without-log = in diesem Ordner liegt kein Trainings-Log, nur { $count ->
+    [one] { $names }
+   *[other] { $count } andere Dateien: { $names }
+  }
+    .hint = nenne das Log selbst, oder zeichne einen Lauf auf: stepscope run -- python train.py
+error-folder-empty = in diesem Ordner liegt keine lesbare Datei
+    .hint = nenne das Log selbst, oder zeichne einen Lauf auf: stepscope run -- python train.py
 error-empty = die Datei ist leer
     .hint = wird die Ausgabe des Trainers gepuffert? Starte python mit -u und versuche es noch einmal, sobald etwas ausgegeben wurde
 error-binary = keine Textdatei
@@ -602,6 +614,7 @@ card-normal = Das ist für diese GPU normal: Ein Modell dieser Größe sollte { 
 card-slow = Das ist für diese GPU langsam: Ein Modell dieser Größe sollte { $span } brauchen.
 card-fast = Das ist schneller als erwartet: Ein Modell dieser Größe sollte { $span } brauchen.
 alarm-hang = Ein Rank antwortet nicht mehr, die anderen haben aufgegeben: { $text }
+alarm-hang-after = Ein Rank antwortet nicht mehr, nach { $duration } haben die anderen aufgegeben: { $text }
 alarm-false-done = Zeile { $line } sagt, das Training sei fertig, aber die letzte Iteration ist { $step } von { $total }.
 alarm-false-done-empty = { $count ->
     [one] Zeile { $line } sagt, das Training sei fertig, aber dieser Start ist vor der ersten Iteration abgestürzt.
@@ -652,6 +665,7 @@ train-no-tracker = { $name } ließ sich nicht starten ({ $reason }). Das Trainin
 train-kept = Die Logs und der beste Checkpoint des vorigen Laufs in diesem Ordner liegen jetzt in { $folder }.
 train-unknown-setting = { $setting } in { $path } ist keine Einstellung dieses Trainers und bewirkt nichts.
 train-bf16-crashes = bfloat16 führt auf dieser CPU zum Absturz (in einem Kindprozess getestet): Training in float32.
+train-bf16-faster = bfloat16 braucht auf dieser CPU { $ratio }-mal so lange wie float32 (in einem Kindprozess getestet): damit wird trainiert; volle Genauigkeit mit --dtype=float32.
 train-bf16-slower = bfloat16 braucht auf dieser CPU { $ratio }-mal so lange wie float32 (in einem Kindprozess getestet): Training in float32.
 train-cuda-only = { $dtype } gibt es nur mit CUDA: Training in float32 auf { $device }.
 train-staging = Für Checkpoints liegt eine Kopie von { $size } GB im RAM, damit das Training nicht auf die Platte wartet (--staging=False wartet und kommt ohne Kopie aus).
@@ -989,6 +1003,7 @@ infer-because-clock = Das passt zur laufenden Uhr in derselben Zeile.
 infer-because-rate = Das passt zur Rate in derselben Zeile.
 infer-because-left = Das passt zur Restzeit, die die Zeile nennt.
 infer-because-total = In der Summe ergibt das die Gesamtzeit, die am Ende des Logs steht.
+infer-because-growth = Der Wert wächst je Iteration um gleich viel, wie eine Uhr.
 infer-because-spacing = Zeilen, die mehr oder weniger Iterationen umfassen als die anderen, bestätigen es.
 infer-because-meter = Der Mittelwert folgt in Klammern, wie bei einer Anzeige, die bei jeder Iteration aktualisiert wird.
 infer-because-amounts = Mit einer kürzeren Einheit würden die anderen Zähler der Zeile schneller wachsen, als es ein Rechner schafft.
@@ -1370,6 +1385,7 @@ error-too-large-inside = entpackt ist diese Datei größer als { $size }
 
 section-reading = Wurde dieses Log richtig gelesen?
 reading-doubt = Diese Lesart ist zweifelhaft ({ $confidence } sicher): Prüfe sie, bevor du dich auf eine der Zahlen unten verlässt.
+reading-doubt-below = Der größte Posten unten ist vielleicht eine falsch gelesene Zeit.
 reading-item = { $text } [{ $code }]
 reading-settle = So klärst du es: stepscope formats try { $path } zeigt, wie jedes Format dieses Log liest; --format-file DATEI liest es mit einem anderen, --set schlüssel=wert gibt an, was es nicht sagt.
 reading-agrees = Lesart: { $text }
@@ -1416,6 +1432,7 @@ audit-total-none = Es gibt keine Summe zum Vergleichen.
 audit-total-negative = Die Summe von { $duration } widerspricht ihren Teilen.
 audit-total-explained = { $share } der Zeit sind verbucht.
 audit-total-unexplained = Nichts im Log erklärt { $share } der Zeit ({ $duration }).
+audit-total-gap = In { $share } der Zeit ({ $duration }) lief nichts, es sei denn, Zeitstempel wurden falsch gelesen.
 audit-counter-short = Zu wenige Iterationen, um zu sehen, ob sie gleichmäßig zählen.
 audit-counter-regular = Die Iterationen zählen gleichmäßig.
 audit-clock-none = Das Log hat keine Zeitstempel, die zurückspringen könnten.

@@ -60,6 +60,7 @@ run-before-same = The training before it took about as long, { $duration } per i
 run-regimes = The speed changed: { $levels }.
 run-level = { $duration } from iteration { $step }
 run-evaluations-inside = That includes the evaluations: a line covers the iterations before it and its evaluation, and does not time them apart.
+run-sampled-by-total = The log prints one iteration in { $count }, and those take longer; the rest follow from the total it prints.
 run-sampled = The log prints one iteration in { $count }; the rest are estimated from the printed ones.
 run-settings = Settings: { $settings }.
 setting-from = { $settings } ({ $origin })
@@ -102,6 +103,8 @@ trend-since-times = { $factor } times { $pace ->
 } since iteration { $step }: { $before } before, { $after } after.
 data-bottleneck = Waiting for data takes { $share } of the time ({ $wait } of { $step } per iteration): data loading is the bottleneck, and the GPU waits for it.
 data-share = Waiting for data takes { $share } of the time ({ $wait } of { $step } per iteration).
+data-bottleneck-step = Waiting for data takes { $share } of each iteration ({ $wait } of { $step }): data loading is the bottleneck, and the GPU waits for it.
+data-share-step = Waiting for data takes { $share } of each iteration ({ $wait } of { $step }).
 data-first = Only the first line waits for data: up to iteration { $step }, each iteration waited { $duration }; later ones waited { $usual }. Data loading does not slow down the rest.
 data-minor = Waiting for data takes { $share } of the time: data loading is not the bottleneck.
 part-of-step = Most of an iteration is “{ $name }”: { $duration } of { $whole } ({ $share }).
@@ -259,9 +262,13 @@ assume-evaluations-unannounced = Future evaluations are estimated: their interva
 assume-evaluation-unpriced = Evaluations are not included: none has been timed yet, and the number of batches per evaluation is unknown. Pass --set eval_iters=N.
 assume-evaluation-prior = No evaluation has been timed yet: its cost is computed from the number of forward passes.
 assume-save-prior = No checkpoint has been timed yet: a typical cost is assumed.
-assume-evaluation-outside = This log’s clock stops during evaluations, and nothing else shows what they cost. The time left is counted on that clock, without them.
+assume-evaluation-outside = This log’s clock stops during evaluations, and nothing else shows what they cost. The time left is counted on that clock, without them; only the end of its range leaves room for them.
 assume-saves = Assumes a checkpoint after { $share } of the evaluations, as recently.
 assume-default-interval = Assumes the trainer’s default evaluation interval, { $count } iterations; the log has not confirmed it yet. Pass --set eval_interval=N.
+assume-further-trainings = { $count ->
+    [one] One more training comes after this one, of { $steps } iterations as well; its time is included.
+   *[other] { $count } more trainings come after this one, of { $steps } iterations each; their time is included.
+}
 assume-default-total = Assumes the trainer’s default number of iterations, { $count }; nothing states the total.
 
 ## What to change
@@ -399,8 +406,13 @@ error-no-such-file = no such file
       }
 error-unreadable = cannot be read: { $reason }
     .hint = check its permissions: ls -l { $place }
-error-folder-without-log = no training log in this folder
-    .hint = pass the file itself: stepscope { $place }/train.log
+error-folder-without-log = this folder holds no training log, only { $count ->
+    [one] { $names }
+   *[other] { $count } other files: { $names }
+  }
+    .hint = pass the log itself, or record a run: stepscope run -- python train.py
+error-folder-empty = this folder holds no file to read
+    .hint = pass the log itself, or record a run: stepscope run -- python train.py
 error-empty = the file is empty
     .hint = is the trainer’s output buffered? Run python with -u, and try again once it has printed something
 error-binary = not a text file
@@ -607,6 +619,7 @@ card-normal = That is normal for this GPU: a model of this size should take { $s
 card-slow = That is slow for this GPU: a model of this size should take { $span }.
 card-fast = That is faster than expected: a model of this size should take { $span }.
 alarm-hang = A rank stopped responding and the others gave up: { $text }
+alarm-hang-after = A rank stopped responding, and after { $duration } the others gave up: { $text }
 alarm-false-done = Line { $line } says that training is done, but the last iteration is { $step } of { $total }.
 alarm-false-done-empty = { $count ->
     [one] Line { $line } says that training is done, but that launch crashed before its first iteration.
@@ -657,6 +670,7 @@ train-no-tracker = { $name } could not be started ({ $reason }). Training contin
 train-kept = The logs and the best checkpoint of the earlier run in this folder are now in { $folder }.
 train-unknown-setting = { $setting } in { $path } is not a setting of this trainer and has no effect.
 train-bf16-crashes = bfloat16 crashes on this CPU (tested in a child process): training in float32.
+train-bf16-faster = bfloat16 takes { $ratio } of the time of float32 on this CPU (tested in a child process): training in it; --dtype=float32 for full precision.
 train-bf16-slower = bfloat16 takes { $ratio } times as long as float32 on this CPU (tested in a child process): training in float32.
 train-cuda-only = { $dtype } works on CUDA only: training in float32 on { $device }.
 train-staging = Checkpoints keep a copy of { $size } GB in host memory, so that training does not wait for the disk (--staging=False waits and keeps no copy).
@@ -993,6 +1007,7 @@ infer-because-clock = It matches the running clock on the same line.
 infer-because-rate = It matches the rate on the same line.
 infer-because-left = It matches the time left that the line prints.
 infer-because-total = It adds up to the total time that the log states at its end.
+infer-because-growth = It grows by the same for each iteration, as a clock does.
 infer-because-spacing = Lines that cover more or fewer iterations than the others confirm it.
 infer-because-meter = Its mean follows in brackets, as with a meter that is updated at every iteration.
 infer-because-amounts = With a shorter unit, the other counts on the line would grow faster than any machine allows.
@@ -1378,6 +1393,7 @@ error-too-large-inside = this file unpacks to more than { $size }
 
 section-reading = Was this log read correctly?
 reading-doubt = This reading is in doubt ({ $confidence } sure): check it before you rely on a figure below.
+reading-doubt-below = The largest cost below may be a misread time.
 reading-item = { $text } [{ $code }]
 reading-settle = To find out: stepscope formats try { $path } shows how each format reads this log; --format-file FILE reads it with another one, --set key=value states what it does not say.
 reading-agrees = Reading: { $text }
@@ -1424,6 +1440,7 @@ audit-total-none = There is no total to compare.
 audit-total-negative = The total of { $duration } contradicts its parts.
 audit-total-explained = { $share } of the time is accounted for.
 audit-total-unexplained = Nothing in the log explains { $share } of the time ({ $duration }).
+audit-total-gap = For { $share } of the time ({ $duration }) nothing ran, unless timestamps were misread.
 audit-counter-short = Too few iterations to see whether they count evenly.
 audit-counter-regular = The iterations count evenly.
 audit-clock-none = The log has no timestamps that could go back.

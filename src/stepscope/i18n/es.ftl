@@ -58,6 +58,7 @@ run-before-same = En el entrenamiento anterior tardaba casi lo mismo: { $duratio
 run-regimes = La velocidad cambió: { $levels }.
 run-level = { $duration } desde la iteración { $step }
 run-evaluations-inside = Incluye las evaluaciones: cada línea abarca las iteraciones anteriores y su evaluación, y no da el tiempo de cada parte.
+run-sampled-by-total = El log muestra una de cada { $count } iteraciones, y esas tardan más; el tiempo de las demás se deduce del total que imprime.
 run-sampled = El log muestra una de cada { $count } iteraciones; el tiempo de las demás se estima a partir de las impresas.
 run-settings = Ajustes: { $settings }.
 setting-from = { $settings } ({ $origin })
@@ -100,6 +101,8 @@ trend-since-times = Las iteraciones son { $factor } veces más { $pace ->
 } desde la { $step }: { $before } antes, { $after } después.
 data-bottleneck = La espera de datos ocupa el { $share } del tiempo ({ $wait } de { $step } por iteración): el cuello de botella es la carga de datos, y la GPU se queda esperando.
 data-share = La espera de datos ocupa el { $share } del tiempo ({ $wait } de { $step } por iteración).
+data-bottleneck-step = La espera de datos ocupa el { $share } de cada iteración ({ $wait } de { $step }): el cuello de botella es la carga de datos, y la GPU se queda esperando.
+data-share-step = La espera de datos ocupa el { $share } de cada iteración ({ $wait } de { $step }).
 data-first = Solo la primera línea espera datos: hasta la iteración { $step }, cada una esperó { $duration }; después, { $usual }. La carga de datos no frena el resto del entrenamiento.
 data-minor = La espera de datos ocupa el { $share } del tiempo: la carga de datos no es el cuello de botella.
 part-of-step = La mayor parte de una iteración es «{ $name }»: { $duration } de { $whole } ({ $share }).
@@ -257,9 +260,13 @@ assume-evaluations-unannounced = Las evaluaciones pendientes son una estimación
 assume-evaluation-unpriced = Las evaluaciones no se incluyen: aún no se ha medido ninguna y no se sabe cuántos batches usa cada una. Indica --set eval_iters=N.
 assume-evaluation-prior = Aún no se ha medido ninguna evaluación: su coste se calcula a partir del número de pasadas forward.
 assume-save-prior = Aún no se ha medido ningún checkpoint: se supone el coste habitual.
-assume-evaluation-outside = El reloj de este log se detiene durante las evaluaciones y nada más indica lo que cuestan. El tiempo restante se cuenta con ese reloj, sin incluirlas.
+assume-evaluation-outside = El reloj de este log se detiene durante las evaluaciones y nada más indica lo que cuestan. El tiempo restante se cuenta con ese reloj, sin incluirlas; solo el extremo superior del intervalo les deja margen.
 assume-saves = Se supone un checkpoint tras el { $share } de las evaluaciones, como en las últimas.
 assume-default-interval = Se supone el intervalo de evaluación por defecto del programa, { $count } iteraciones; el log aún no lo confirma. Indica --set eval_interval=N.
+assume-further-trainings = { $count ->
+    [one] Después de este entrenamiento queda otro, también de { $steps } iteraciones; su tiempo está incluido.
+   *[other] Después de este entrenamiento quedan otros { $count }, de { $steps } iteraciones cada uno; su tiempo está incluido.
+}
 assume-default-total = Se supone el número de iteraciones por defecto del programa, { $count }; el total no se indica en ninguna parte.
 
 ## Qué cambiar
@@ -397,8 +404,13 @@ error-no-such-file = no existe el archivo
       }
 error-unreadable = no se puede leer: { $reason }
     .hint = revisa sus permisos: ls -l { $place }
-error-folder-without-log = en esta carpeta no hay ningún log de entrenamiento
-    .hint = indica el propio archivo: stepscope { $place }/train.log
+error-folder-without-log = en esta carpeta no hay ningún log de entrenamiento, solo { $count ->
+    [one] { $names }
+   *[other] otros { $count } archivos: { $names }
+  }
+    .hint = indica el propio log, o graba una ejecución: stepscope run -- python train.py
+error-folder-empty = en esta carpeta no hay ningún archivo legible
+    .hint = indica el propio log, o graba una ejecución: stepscope run -- python train.py
 error-empty = el archivo está vacío
     .hint = ¿la salida del programa pasa por un búfer? Ejecuta python con -u y vuelve a probar cuando haya impreso algo
 error-binary = no es un archivo de texto
@@ -605,6 +617,7 @@ card-normal = Es normal en esta GPU: un modelo de este tamaño debería tardar {
 card-slow = Es lento en esta GPU: un modelo de este tamaño debería tardar { $span }.
 card-fast = Es más rápido de lo esperado: un modelo de este tamaño debería tardar { $span }.
 alarm-hang = Un rank dejó de responder y los demás abandonaron la espera: { $text }
+alarm-hang-after = Un rank dejó de responder y los demás abandonaron la espera al cabo de { $duration }: { $text }
 alarm-false-done = La línea { $line } dice que el entrenamiento ha terminado, pero la última iteración es la { $step } de { $total }.
 alarm-false-done-empty = { $count ->
     [one] La línea { $line } dice que el entrenamiento ha terminado, pero ese arranque falló antes de su primera iteración.
@@ -655,6 +668,7 @@ train-no-tracker = No se pudo iniciar { $name } ({ $reason }). El entrenamiento 
 train-kept = Los logs y el mejor checkpoint de la ejecución anterior de esta carpeta están ahora en { $folder }.
 train-unknown-setting = { $setting }, en { $path }, no es un ajuste de este programa y no tiene efecto.
 train-bf16-crashes = bfloat16 falla en esta CPU (probado en un proceso hijo): se entrena en float32.
+train-bf16-faster = bfloat16 tarda { $ratio } veces lo que float32 en esta CPU (probado en un proceso hijo): se entrena con él; --dtype=float32 para la precisión completa.
 train-bf16-slower = bfloat16 tarda { $ratio } veces lo que float32 en esta CPU (probado en un proceso hijo): se entrena en float32.
 train-cuda-only = { $dtype } solo funciona en CUDA: se entrena en float32 en { $device }.
 train-staging = Los checkpoints mantienen una copia de { $size } GB en la RAM para que el entrenamiento no espere al disco (--staging=False espera y no mantiene ninguna).
@@ -992,6 +1006,7 @@ infer-because-clock = Concuerda con el reloj de la misma línea.
 infer-because-rate = Concuerda con la velocidad de la misma línea.
 infer-because-left = Concuerda con el tiempo restante que imprime la línea.
 infer-because-total = Sumado, da el tiempo total que indica el log al final.
+infer-because-growth = El valor crece lo mismo en cada iteración, como un reloj.
 infer-because-spacing = Lo confirman las líneas que abarcan más o menos iteraciones que las demás.
 infer-because-meter = Le sigue su media entre paréntesis, como en un medidor que se actualiza en cada iteración.
 infer-because-amounts = Con una unidad más corta, los otros contadores de la línea subirían más rápido de lo que permite cualquier máquina.
@@ -1376,6 +1391,7 @@ error-too-large-inside = este archivo descomprimido ocupa más de { $size }
 
 section-reading = ¿Se ha leído bien este log?
 reading-doubt = Esta lectura es dudosa ({ $confidence } de confianza): compruébala antes de fiarte de las cifras siguientes.
+reading-doubt-below = El mayor coste, abajo, puede ser un tiempo mal leído.
 reading-item = { $text } [{ $code }]
 reading-settle = Para aclararlo: stepscope formats try { $path } muestra cómo lee este log cada formato; --format-file ARCHIVO lo lee con otro y --set clave=valor indica lo que el log no dice.
 reading-agrees = Lectura: { $text }
@@ -1422,6 +1438,7 @@ audit-total-none = No hay ningún total con el que comparar.
 audit-total-negative = El total de { $duration } contradice sus partes.
 audit-total-explained = El { $share } del tiempo está contabilizado.
 audit-total-unexplained = Nada en el log explica el { $share } del tiempo ({ $duration }).
+audit-total-gap = Durante el { $share } del tiempo ({ $duration }) no se ejecutó nada, salvo que se hayan leído mal las marcas de tiempo.
 audit-counter-short = Hay muy pocas iteraciones para saber si su numeración es regular.
 audit-counter-regular = La numeración de las iteraciones es regular.
 audit-clock-none = El log no tiene marcas de tiempo que puedan retroceder.

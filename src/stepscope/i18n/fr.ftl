@@ -58,6 +58,7 @@ run-before-same = Dans l’entraînement précédent, elle durait à peu près a
 run-regimes = La vitesse a changé : { $levels }.
 run-level = { $duration } à partir de l’itération { $step }
 run-evaluations-inside = Les évaluations y sont comprises : une ligne couvre les itérations qui la précèdent et leur évaluation, sans en séparer les durées.
+run-sampled-by-total = Le log affiche une itération sur { $count }, et celles-là durent plus longtemps ; la durée des autres se déduit du total qu’il affiche.
 run-sampled = Le log affiche une itération sur { $count } ; la durée des autres est estimée d’après les itérations affichées.
 run-settings = Réglages : { $settings }.
 setting-from = { $settings } ({ $origin })
@@ -100,6 +101,8 @@ trend-since-times = Depuis l’itération { $step }, les itérations sont { $fac
   } : { $before } avant, { $after } ensuite.
 data-bottleneck = L’attente des données prend { $share } du temps ({ $wait } sur { $step } par itération) : le chargement des données est le goulot d’étranglement, et le GPU attend.
 data-share = L’attente des données prend { $share } du temps ({ $wait } sur { $step } par itération).
+data-bottleneck-step = L’attente des données prend { $share } de chaque itération ({ $wait } sur { $step }) : le chargement des données est le goulot d’étranglement, et le GPU attend.
+data-share-step = L’attente des données prend { $share } de chaque itération ({ $wait } sur { $step }).
 data-first = Seule la première ligne attend les données : jusqu’à l’itération { $step }, chacune a attendu { $duration }, ensuite { $usual }. Le chargement des données ne ralentit pas le reste.
 data-minor = L’attente des données prend { $share } du temps : le chargement des données n’est pas le goulot d’étranglement.
 part-of-step = L’essentiel d’une itération est « { $name } » : { $duration } sur { $whole } ({ $share }).
@@ -257,9 +260,13 @@ assume-evaluations-unannounced = Les évaluations à venir sont estimées : leu
 assume-evaluation-unpriced = Les évaluations ne sont pas comprises : aucune n’a encore été mesurée, et le nombre de batches par évaluation est inconnu. Indiquez --set eval_iters=N.
 assume-evaluation-prior = Aucune évaluation n’a encore été mesurée : son coût est calculé d’après le nombre de passes forward.
 assume-save-prior = Aucun checkpoint n’a encore été mesuré : on suppose un coût habituel.
-assume-evaluation-outside = L’horloge de ce log s’arrête pendant les évaluations, et rien d’autre ne montre ce qu’elles coûtent. Le temps restant est compté sur cette horloge, sans elles.
+assume-evaluation-outside = L’horloge de ce log s’arrête pendant les évaluations, et rien d’autre ne montre ce qu’elles coûtent. Le temps restant est compté sur cette horloge, sans elles ; seule la borne haute de l’intervalle leur laisse de la place.
 assume-saves = On suppose un checkpoint après { $share } des évaluations, comme récemment.
 assume-default-interval = On suppose l’intervalle d’évaluation par défaut du programme, { $count } itérations ; le log ne l’a pas encore confirmé. Indiquez --set eval_interval=N.
+assume-further-trainings = { $count ->
+    [one] Après cet entraînement, il en reste un autre, de { $steps } itérations lui aussi ; sa durée est comprise.
+   *[other] Après cet entraînement, il en reste { $count } autres, de { $steps } itérations chacun ; leur durée est comprise.
+}
 assume-default-total = On suppose le nombre d’itérations par défaut du programme, { $count } ; le total n’est indiqué nulle part.
 
 ## À changer
@@ -394,8 +401,13 @@ error-no-such-file = ce fichier n’existe pas
       }
 error-unreadable = illisible : { $reason }
     .hint = vérifiez ses droits : ls -l { $place }
-error-folder-without-log = aucun log d’entraînement dans ce dossier
-    .hint = indiquez le fichier lui-même : stepscope { $place }/train.log
+error-folder-without-log = ce dossier ne contient aucun log d’entraînement, seulement { $count ->
+    [one] { $names }
+   *[other] { $count } autres fichiers : { $names }
+  }
+    .hint = indiquez le log lui-même, ou enregistrez une exécution : stepscope run -- python train.py
+error-folder-empty = ce dossier ne contient aucun fichier lisible
+    .hint = indiquez le log lui-même, ou enregistrez une exécution : stepscope run -- python train.py
 error-empty = le fichier est vide
     .hint = la sortie du programme est-elle mise en tampon ? Lancez python avec -u et réessayez quand il aura affiché quelque chose
 error-binary = ce n’est pas un fichier texte
@@ -602,6 +614,7 @@ card-normal = C’est normal pour ce GPU : avec un modèle de cette taille, on 
 card-slow = C’est lent pour ce GPU : avec un modèle de cette taille, on attend { $span }.
 card-fast = C’est plus rapide que prévu : avec un modèle de cette taille, on attend { $span }.
 alarm-hang = Un rank ne répondait plus et les autres ont abandonné : { $text }
+alarm-hang-after = Un rank ne répondait plus, et les autres ont abandonné après { $duration } : { $text }
 alarm-false-done = La ligne { $line } dit que l’entraînement est terminé, mais la dernière itération est { $step } sur { $total }.
 alarm-false-done-empty = { $count ->
     [one] La ligne { $line } dit que l’entraînement est terminé, mais ce lancement a planté avant sa première itération.
@@ -652,6 +665,7 @@ train-no-tracker = { $name } n’a pas pu démarrer ({ $reason }). L’entraîne
 train-kept = Les logs et le meilleur checkpoint de l’exécution précédente de ce dossier sont maintenant dans { $folder }.
 train-unknown-setting = { $setting } dans { $path } n’est pas un réglage de ce programme et n’a aucun effet.
 train-bf16-crashes = bfloat16 plante sur ce CPU (testé dans un processus fils) : entraînement en float32.
+train-bf16-faster = bfloat16 prend { $ratio } fois le temps de float32 sur ce CPU (testé dans un processus fils) : l’entraînement l’utilise ; --dtype=float32 pour la pleine précision.
 train-bf16-slower = bfloat16 prend { $ratio } fois le temps de float32 sur ce CPU (testé dans un processus fils) : entraînement en float32.
 train-cuda-only = { $dtype } est réservé à CUDA : entraînement en float32 sur { $device }.
 train-staging = Les checkpoints gardent une copie de { $size } Go dans la mémoire de l’hôte pour que l’entraînement n’attende pas le disque (avec --staging=False, il attend et aucune copie n’est gardée).
@@ -989,6 +1003,7 @@ infer-because-clock = Cela concorde avec l’horloge de la même ligne.
 infer-because-rate = Cela concorde avec le débit de la même ligne.
 infer-because-left = Cela concorde avec le temps restant que la ligne affiche.
 infer-because-total = La somme correspond à la durée totale indiquée à la fin du log.
+infer-because-growth = La valeur augmente d’autant à chaque itération, comme une horloge.
 infer-because-spacing = Les lignes qui couvrent plus ou moins d’itérations que les autres le confirment.
 infer-because-meter = Sa moyenne suit entre parenthèses, comme avec un compteur mis à jour à chaque itération.
 infer-because-amounts = Avec une unité plus courte, les autres compteurs de la ligne croîtraient plus vite que ne le permet aucune machine.
@@ -1371,6 +1386,7 @@ error-too-large-inside = ce fichier décompressé dépasse { $size }
 
 section-reading = Ce log a-t-il été bien lu ?
 reading-doubt = Cette lecture est douteuse (confiance { $confidence }) : vérifiez-la avant de vous fier aux chiffres ci-dessous.
+reading-doubt-below = Le poste le plus coûteux, ci-dessous, est peut-être un temps mal lu.
 reading-item = { $text } [{ $code }]
 reading-settle = Pour le savoir : stepscope formats try { $path } montre comment chaque format lit ce log ; --format-file FICHIER le lit avec un autre, --set clé=valeur indique ce qu’il ne dit pas.
 reading-agrees = Lecture : { $text }
@@ -1417,6 +1433,7 @@ audit-total-none = Il n’y a pas de total à comparer.
 audit-total-negative = Le total de { $duration } contredit la somme de ses parties.
 audit-total-explained = { $share } du temps est comptabilisé.
 audit-total-unexplained = Rien dans le log n’explique { $share } du temps ({ $duration }).
+audit-total-gap = Pendant { $share } du temps ({ $duration }), rien n’a tourné, à moins que des horodatages n’aient été mal lus.
 audit-counter-short = Trop peu d’itérations pour voir si leurs numéros se suivent régulièrement.
 audit-counter-regular = Les numéros d’itération se suivent régulièrement.
 audit-clock-none = Le log n’a pas d’horodatage qui puisse reculer.

@@ -26,6 +26,11 @@ _LOSS = (
     r"(?P<loss>[-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|nan|inf)))?"
 )
 _WITH_LOSS = {"tqdm", "bare"}
+# Of a full bar, the mean: finer than its clock.
+_RATE = (
+    r"(?:(?:[\d:]{1,12}|\?), {0,3}(?:(?P<took_per_s>\d+(?:\.\d+)?) ?[A-Za-z]\w{0,15}/s"
+    r"|(?P<took_mean_s>\d+(?:\.\d+)?) ?s/[A-Za-z]))?"
+)
 _EPOCH_WORD = re.compile(r"(?i)(?:epochs?|ep)\W*$")
 _CLOCK_SURE, _CLOCK_AGREES = 0.8, 0.9
 _WITH_REST = {"tqdm", "bare"}
@@ -68,7 +73,7 @@ def bar_format(reading: BarReading, name: str) -> Format | None:
         name=name,
         title=name,
         url="",
-        lines=(step, *evaluations, *unfinished),
+        lines=(step, *evaluations, *unfinished, *_epochs_line(reading)),
         samples=(Sample(_text(sample), "step"),),
         clock=Clock(
             covers="cumulative",
@@ -84,6 +89,16 @@ def bar_format(reading: BarReading, name: str) -> Format | None:
         ),
         inferred=_inferred(reading, epoch, restarts=restarts),
     )
+
+
+def _epochs_line(reading: BarReading) -> list[Line]:
+    """The bar around the training's, which says how many epochs there are."""
+    if reading.epochs is None:
+        return []
+    bar = reading.epochs.bars[-1]
+    label = _label_pattern(reading.epochs, None)
+    count = rf"\d+/(?P<epochs>{bar.total})"
+    return [Line("fact", rf"{label}\s*" + bar_pattern(bar.style, share=SHARE, count=count, clock=CLOCK))]
 
 
 def _counted_on(series: BarSeries) -> Bar | None:
@@ -233,11 +248,11 @@ def _evaluation_pattern(series: BarSeries, *, is_full: bool = True) -> str:
         return rf"{label}\s*" + endless_pattern(r"\d+", rf"(?P<took_clock>{CLOCK})")
     total = "|".join(str(total) for total in series.totals)
     start = rf"{label}\s*" if label else r"^"
-    full = rf"(?P<full>{total})/(?P=full)(?!\d)"
+    full = rf"(?P<took_samples>{total})/(?P=took_samples)(?!\d)"
     style, clock = series.runs[0][0].style, rf"(?P<took_clock>{CLOCK})"
     if not is_full:
         return start + bar_pattern(style, share=SHARE, count=rf"\d+/(?:{total})", clock=CLOCK)
-    return start + bar_pattern(style, share="100", count=full, clock=clock)
+    return start + bar_pattern(style, share="100", count=full, clock=clock) + (_RATE if style in _WITH_REST else "")
 
 
 def _evaluation_within(reading: BarReading) -> bool:

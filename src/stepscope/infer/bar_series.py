@@ -43,6 +43,7 @@ _LARGEST = 0.8  # of the seconds of all bars
 _EPOCH_NUMBER = re.compile(r"(?i)^\W{0,4}epochs?\W{0,3}(\d+)\b")
 _SETS = re.compile(r"(?i)(?<![a-z])(?:train|val|eval|test|dev)")
 _LEAST_EPOCHS, _BOTH = 3, 2
+_HALF = 0.5  # of an epoch's time at least: the rest may be its evaluation
 _SMALL = 0.02  # of the longest series: too short to be the training next to it
 
 
@@ -79,10 +80,11 @@ class BarSeries(NamedTuple):
 
 
 class BarReading(NamedTuple):
-    """The training's bars, and those of its evaluations."""
+    """The training's bars, those of its evaluations, and the one that counts how often the training's are drawn."""
 
     training: BarSeries
     evaluations: list[BarSeries]
+    epochs: BarSeries | None = None
 
 
 def read_bars(bars: Sequence[Bar], lines: Sequence[str]) -> BarReading | None:
@@ -110,7 +112,9 @@ def read_bars(bars: Sequence[Bar], lines: Sequence[str]) -> BarReading | None:
         return None
     longest = max(one.seconds for one in candidates)
     candidates = [one for one in candidates if one.seconds >= _SMALL * longest]
-    best = max(candidates, key=lambda one: (_tier(one), one.seconds, len(one.bars)))
+    best = outer = max(candidates, key=lambda one: (_tier(one), one.seconds, len(one.bars)))
+    if (inner := _inside(outer, candidates)) is not None:
+        best = inner
     # Bars of one label that alternate are the training's and its evaluation's: the training counts further.
     same = [one for one in candidates if one.skeleton == best.skeleton and (one is best or _alternates(one, best))]
     best = _with_other_totals(max(same, key=lambda one: max(one.totals)), candidates)
@@ -118,7 +122,11 @@ def read_bars(bars: Sequence[Bar], lines: Sequence[str]) -> BarReading | None:
     endless = [] if bars[0].style == ENDLESS else find_endless(lines)
     others += [one for one in (_sort(endless) if endless else ()) if one.role == "evaluation"]
     evaluations = [one for one in others if _is_evaluation(one, best)]
-    return BarReading(best, sorted(evaluations, key=lambda one: -one.seconds)[:_MAX_EVALUATIONS])
+    evaluations += [one for one in others if one not in evaluations and _is_beside(one, evaluations, best)]
+    if evaluations:
+        evaluations += [one for one in others if one not in evaluations and _is_last_test(one, best)]
+    evaluations = sorted(evaluations, key=lambda one: -one.seconds)[:_MAX_EVALUATIONS]
+    return BarReading(best, evaluations, None if outer is best or inner is None else outer)
 
 
 def _asked_about(series: Sequence[BarSeries]) -> BarSeries | None:
@@ -133,6 +141,22 @@ def _asked_about(series: Sequence[BarSeries]) -> BarSeries | None:
 def _takes_long(one: BarSeries) -> bool:
     last = one.runs[-1][-1]
     return (0 < last.n < last.total and last.elapsed_s > 0) or one.seconds >= _BRIEF_S
+
+
+def _inside(outer: BarSeries, candidates: Sequence[BarSeries]) -> BarSeries | None:
+    """The training's bar that is drawn to its end inside each step of another: that one counts epochs, this steps."""
+    if len(outer.runs) > 1:
+        return None
+    inner = [
+        one
+        for one in candidates
+        if len(one.runs) >= max(_BOTH, outer.runs[0][-1].n)
+        and _tier(one) >= _tier(outer)
+        and one.first >= outer.first
+        and one.seconds >= _HALF * outer.seconds
+        and all(run[-1].n == run[-1].total for run in one.runs[:-1])
+    ]
+    return max(inner, key=lambda one: one.seconds, default=None)
 
 
 def _tier(series: BarSeries) -> float:
@@ -323,6 +347,30 @@ def _alternates(one: BarSeries, main: BarSeries) -> bool:
     own = {run[0].leading for run in one.runs} - {""}
     shared = own & {run[0].leading for run in main.runs}
     return (is_regular and len(within) >= len(one.runs) - 1 and len(shared) == len(own)) or bool(shared)
+
+
+def _is_beside(one: BarSeries, evaluations: Sequence[BarSeries], main: BarSeries) -> bool:
+    """Whether a bar is drawn with an evaluation's between the training's, again and again: it is part of it.
+
+    What is prepared for an evaluation, features or generated texts, is done for each; for a training, once.
+    """
+    if one.role == "training" or len(one.runs) < _LEAST_EPOCHS:
+        return False
+    ends = [run[-1].number for run in main.runs]
+    starts = [run[0].number for run in main.runs[1:]]
+
+    def gaps(series: BarSeries) -> set[int]:
+        """The runs of the training's bar after which a bar is drawn before the next."""
+        places = [(bisect_left(ends, run[0].number) - 1, run[-1].number) for run in series.runs]
+        return {at for at, last in places if at >= 0 and (at == len(starts) or last < starts[at])}
+
+    own = gaps(one)
+    return len(own) >= _HEADED * len(one.runs) and len(own & set().union(*map(gaps, evaluations))) >= _HEADED * len(own)
+
+
+def _is_last_test(one: BarSeries, main: BarSeries) -> bool:
+    """Whether a bar that looks like the training's evaluations is drawn once, when the training is over."""
+    return one.role == "unknown" and one.skeleton == main.skeleton and len(one.runs) == 1 and one.first > main.last
 
 
 def _is_evaluation(one: BarSeries, main: BarSeries) -> bool:

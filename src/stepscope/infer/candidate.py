@@ -38,6 +38,13 @@ _LEAST_SHARE = 0.05
 _MANY = 30
 _UNNUMBERED_VALUE = 0.5
 _EVALUATED_SURE = 0.6
+# Of a training that prints nothing else, its checkpoints, with timestamps: at least so many.
+_SAVED_AT = re.compile(
+    r"^(?:.{0,60}\b(?:checkpoint|ckpt|model|weights)\b.{0,60}\bsav(?:ed|ing)"
+    r"|sav(?:ed|ing)\b.{0,60}(?:checkpoint|ckpt|model)) "
+    r"(?:at|after|for) (?:the )?"
+)
+_LEAST_SAVED, _SAVED_NAMED, _SAVED_SURE = 5, 0.75, 0.75
 _MOST_EPOCHS = 100_000  # what goes up faster is called epoch and counts something else
 _LENT_SURE = 0.7  # times the confidence in timestamps of their own
 _METRIC_KEY = re.compile(r"(?:^|[_ /])(?:loss\w*|lr|learning_rate|accuracy|acc|ppl|rewards?|returns?)$")
@@ -95,7 +102,7 @@ def find_candidates(found: SortedKinds) -> list[Candidate]:
     timed = [_time(kind, counter, value, found) for value, kind, counter in counted[:_TRIED]]
     if any(isinstance(candidate.clock, Choice) for candidate in timed):
         return timed
-    return [*timed, *_unnumbered(found), *_evaluated_epochs(found)]
+    return [*timed, *_unnumbered(found), *_evaluated_epochs(found)] or _saved_steps(found)
 
 
 def contradicted_by_epochs(best: Candidate, candidates: Sequence[Candidate]) -> Candidate:
@@ -172,6 +179,23 @@ def _evaluated_epochs(found: SortedKinds) -> list[Candidate]:
             candidate = _time(kind, counter, _UNNUMBERED_VALUE, found)
             if isinstance(candidate.clock, Choice):
                 return [candidate._replace(step_sure=_EVALUATED_SURE)]
+    return []
+
+
+def _saved_steps(found: SortedKinds) -> list[Candidate]:
+    """Stamped lines of checkpoints that number the steps, where nothing else counts: a row per checkpoint."""
+    for kind in found.kinds[:MAX_KINDS]:
+        keys = [_SAVED_AT.sub("", field.key) for field in kind.shape.fields]
+        if len(kind.entries) < _LEAST_SAVED or kind.is_settings or keys == [field.key for field in kind.shape.fields]:
+            continue
+        fields = tuple(field._replace(key=key) for field, key in zip(kind.shape.fields, keys, strict=True))
+        first = kind.entries[0]._replace(shape=kind.shape._replace(fields=fields))
+        counter = find_counter(kind._replace(entries=[first, *kind.entries[1:]]))
+        if counter is None or counter.step is None or counter.weight < _SAVED_NAMED:
+            continue
+        candidate = _time(kind, counter, _UNNUMBERED_VALUE, found)
+        if isinstance(candidate.clock, Choice) and candidate.clock.covers == "stamp":
+            return [candidate._replace(step_sure=_SAVED_SURE)]
     return []
 
 

@@ -26,6 +26,7 @@ from stepscope.infer.kinds import Kind, SeenLine
 _TRAIN_LOSS = re.compile(r"(?:^|[_ ])(?:train(?:ing)?|batch|mean|avg)?[_ ]?loss$")
 _IN_TRAINING = re.compile(r"(?i)\]:? train(?:ing)?\b")  # `[500] train: loss=…`
 LEAST_SHARES = 3
+_COUNTS_AFTER = re.compile(r"(?i)(?:st|nd|rd|th)?[ _](?:epoch|step|iteration)(?![A-Za-z])")  # `3 epoch loss=…`
 _LEAST_DIFFERENT = 3  # numbers of a count that starts again
 _TWICE = 0.55  # of the moves of a count whose lines are all printed twice: they repeat it
 _ON_SEVERAL = 0.8  # times as sure of epochs that stand on several lines each: others may say more of them
@@ -45,7 +46,12 @@ def through_the_run(kind: Kind, column: CountColumn, columns: list[CountColumn])
     # Behind the time that has passed, as a logger may print it: `0:00:47 -   200 - 256.7 equations/s`.
     is_first = all(field.kind in {"clock", "stamp"} and not field.key for field in kind.shape.fields[: column.at])
     weight = weigh(column, has_total=total is not None or has_share, at_start=is_first)
-    if (column.at == 0 and _IN_TRAINING.match(kind.shape.texts[1])) or _numbers_a_loss(kind, column):
+    after = kind.shape.texts[column.at + 1]
+    if (
+        (column.at == 0 and _IN_TRAINING.match(after))
+        or (is_first and _COUNTS_AFTER.match(after))
+        or _numbers_a_loss(kind, column)
+    ):
         weight = max(weight, NAMED)
     is_abbreviated = any(entry.shape.fields[column.at].text[-1:] in "KM" for entry in kind.entries)
     is_epoch = bool(EPOCH.search(column.field.key))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -14,6 +15,8 @@ from stepscope.infer.patterns import write_pattern
 from stepscope.lines.format import Line
 
 _MOSTLY = 0.8
+# `This is the 8-th epoch`
+_ORDINAL = re.compile(r"-?(?:st|nd|rd|th)[ -]epoch\b")
 
 
 class EpochLine(NamedTuple):
@@ -54,7 +57,8 @@ def stretches_between(kind: Kind, batch: int) -> list[tuple[int, int]]:
 def _epoch_field(kind: Kind) -> int | None:
     """The whole number of a line that is called an epoch."""
     for index, field in enumerate(kind.shape.fields):
-        if EPOCH.search(field.key) and all(whole(entry.shape.fields[index].text) is not None for entry in kind.entries):
+        is_epoch = EPOCH.search(field.key) or _ORDINAL.match(kind.shape.texts[index + 1])
+        if is_epoch and all(whole(entry.shape.fields[index].text) is not None for entry in kind.entries):
             return index
     return None
 

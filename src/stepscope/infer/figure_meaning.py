@@ -10,6 +10,7 @@ import math
 import numpy as np
 
 from stepscope.columns.statistics import median
+from stepscope.core.units import NS
 from stepscope.infer.step_rows import StepLines
 from stepscope.infer.time_figures import (
     CLEAR,
@@ -54,6 +55,8 @@ _SEVERAL = 2
 # How near the first step's time must be to the others' so that it is no slow first step beside the sums of many.
 _AS_SLOW = 0.15
 _STEADY, _MOST, _FEW, _TWO = 0.03, 0.9, 8, 2
+# Of minutes that nothing states, none is so many times what passed between the first and the last line.
+_LONGER = 2.0
 
 
 def meaning_of(column: TimeColumn, rows: StepLines, evidence: list[tuple[Reason, float]]) -> Meaning | None:
@@ -76,6 +79,8 @@ def meaning_of(column: TimeColumn, rows: StepLines, evidence: list[tuple[Reason,
         is_clear = len(ranked) == 1 or ranked[1][0] - ranked[0][0] > CLEAR
         if ranked[0][0] < NEAR and is_clear:
             _, (guess, reading, unit) = ranked[0]
+            if reason == "stamps" and column.unit_s is None and unit > 1 and not _fits_stamps(column, unit, rows):
+                continue  # the medians meet by chance
             return Meaning(column, reading, unit, reason, CONFIDENCE[reason], guess)
     likely = [guess for guess in guesses if guess[2] in units[:plain]] or guesses
     by_total = _by_total(rows, likely)
@@ -83,6 +88,13 @@ def meaning_of(column: TimeColumn, rows: StepLines, evidence: list[tuple[Reason,
         pace, reading, unit = by_total
         return Meaning(column, reading, unit, "total", CONFIDENCE["total"], pace)
     return _without_evidence(column, rows, likely)
+
+
+def _fits_stamps(column: TimeColumn, unit: float, rows: StepLines) -> bool:
+    """Whether no figure, in a unit that it does not state, is longer than the timestamps of all lines leave."""
+    known = rows.t_ns[np.isfinite(rows.t_ns)]
+    longest = float(np.nanmax(column.values)) * unit
+    return len(known) < _FEW or longest < _LONGER * float(known.max() - known.min()) / NS
 
 
 def _by_total(rows: StepLines, guesses: list[tuple[float, Reading, float]]) -> tuple[float, Reading, float] | None:

@@ -64,7 +64,12 @@ def _by_words(lines: Sequence[str], best: Format | None) -> Format | None:
 
 
 def _says_more(best: Format, worded: Format) -> bool:
-    """Whether the structure gives the times that the words give, and the stops between the steps too."""
+    """Whether the structure gives the times that the words give, and the stops between the steps too.
+
+    Or that a figure keeps growing as another one does, which is then no step's time: its word does not show that.
+    """
+    if best.is_timed and best.clock.is_running and worded.clock.is_per_step and _is_confirmed(best):
+        return True
     clocks = [(fmt.clock.covers, fmt.clock.is_sum, fmt.clock.is_mean) for fmt in (best, worded)]
     return best.is_timed and clocks[0] == clocks[1] and any(line.kind in _STOPS for line in best.lines)
 

@@ -287,6 +287,8 @@ def _includes(best: Candidate, stops: Stops) -> tuple[str, ...]:
     }
     # Without a step line to judge by, a running clock is the only one that surely does not stop.
     is_cumulative = clock.covers == "cumulative"
+    if is_cumulative and "val_loss" in _step_groups(best).values():
+        runs_during["evaluation"] = True  # each line has the result of one, and the clock has run on to it
     return tuple(name for name, runs in runs_during.items() if (is_cumulative if runs is None else runs))
 
 

@@ -46,8 +46,14 @@ _BAR = re.compile(r"\|[\s\d█▏▎▍▌▋▊▉░▒=#>.-]{0,200}\|(?=\s*$)
 _UNIT = re.compile(
     r"\s?(?P<unit>%|(?:ms|µs|us|seconds?|secs?|s|minutes?|mins?|m|hours?|h)(?![A-Za-z\d])"
     r"(?:\s?(?:/|per)\s?[A-Za-z]+)?"
-    r"|[A-Za-z]+\s?(?:/|per)\s?(?:seconds?|secs?|s)(?![A-Za-z\d])|秒|초)"
+    r"|[A-Za-z]+\s?(?:/|per)\s?(?:seconds?|secs?|s)(?![A-Za-z\d])|秒|초"
+    r"|(?i:segundos?|secondes?|sekunden?|sek|secondi|minut(?:os?|en|i)|сек|мин|с)(?![^\W\d]))"
 )
+# By their first letters: `segundos`, `Sekunden`, `secondi`, `minuti`
+_FOREIGN_UNITS = {
+    **dict.fromkeys(("秒", "초", "с", "сек", "seg", "sec", "sek"), "s"),
+    **dict.fromkeys(("мин", "min"), "min"),
+}
 _WORD = re.compile(r"[A-Za-z_][\w./%-]*")
 _NUMBER_NEXT = re.compile(r"[\s:=]{1,3}[\d.]")
 # Words before numbers in other scripts, by what they are called here; longer ones first where one begins with another.
@@ -65,7 +71,24 @@ _MEANINGS = {
     **dict.fromkeys(("剩余", "残り", "남은", "осталось"), "left"),
     "奖励": "reward",
 }
-_FOREIGN = re.compile("|".join(map(re.escape, _MEANINGS)), re.IGNORECASE)
+# Words of Latin script are looked for whole: `Zeit`, not `Zeitschrift`.
+_LATIN_MEANINGS = {
+    **dict.fromkeys(("entrenamiento", "treinamento", "treino", "entraînement", "entrainement"), "train"),
+    **dict.fromkeys(("validación", "validacion", "validação", "validacao", "validierung"), "val"),
+    **dict.fromkeys(("pérdida", "perdida", "perda", "perte", "verlust", "perdita"), "loss"),
+    **dict.fromkeys(("exactitud", "precisión", "acurácia", "précision", "genauigkeit"), "accuracy"),
+    **dict.fromkeys(("duración", "duracion", "duração", "duracao", "durée", "duree", "dauer", "durata"), "time"),
+    **dict.fromkeys(("tiempo", "tempo", "temps", "zeit"), "time"),
+    **dict.fromkeys(("época", "epoca", "époque", "epoque", "epoche"), "epoch"),
+    **dict.fromkeys(("paso", "passo", "étape", "schritt"), "step"),
+}
+_MEANINGS.update(_LATIN_MEANINGS)
+_FOREIGN = re.compile(
+    rf"(?<![^\W\d_])(?:{'|'.join(map(re.escape, _LATIN_MEANINGS))})(?![^\W\d_])"
+    rf"|{'|'.join(re.escape(word) for word in _MEANINGS if word not in _LATIN_MEANINGS)}",
+    re.IGNORECASE,
+)
+_ORDINAL = re.compile(r"(?:st|nd|rd|th)(?![A-Za-z\d])")
 _NAMES_ON = re.compile(r"[A-Za-z_]\w|\.\w")
 _MOST_KNOWN = 4096  # texts between numbers: those of one log are few
 _BREAK = re.compile(r"[|,;，；、\]})）]|\s[-–]\s|\t")
@@ -137,12 +160,15 @@ def _names_next(line: str, unit: re.Match[str]) -> bool:
 
 @lru_cache(maxsize=_MOST_KNOWN)
 def _plain_unit(text: str) -> str:
-    return re.sub(r"\s", "", text).lower().replace("per", "/").replace("秒", "s").replace("초", "s")
+    plain = re.sub(r"\s", "", text).lower().replace("per", "/")
+    return _FOREIGN_UNITS.get(plain[:3] if plain[:1].isalpha() and "/" not in plain else plain, plain)
 
 
 def _is_name(line: str, match: re.Match[str]) -> bool:
     """Whether digits are part of a name: a version, a path, an address."""
     after = line[match.end() : match.end() + 2]
+    if _ORDINAL.match(line, match.end()):
+        return False  # `11th epoch`
     return bool(_NAMES_ON.match(after)) and not _UNIT.match(line, match.end()) and not _starts_unit(after)
 
 
@@ -161,8 +187,7 @@ def squeeze(text: str) -> str:
 @lru_cache(maxsize=_MOST_KNOWN)
 def _key(between: str) -> str:
     """The words right before a number: after the last comma, bar or bracket, at most four."""
-    if not between.isascii():
-        between = _FOREIGN.sub(lambda found: f" {_MEANINGS[found[0].lower()]} ", between)
+    between = _FOREIGN.sub(lambda found: f" {_MEANINGS[found[0].lower()]} ", between)
     text = re.sub(
         r"\s*/\s*(?=[a-z])", "/", re.sub(r"\(([A-Za-z/%]+)\)", r" \1 ", between.replace('"', " ").replace("'", " "))
     )

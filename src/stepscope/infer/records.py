@@ -86,7 +86,7 @@ def _companion(kind: Kind, numbers: Sequence[int], rows: StepLines) -> Companion
         clock = _of_all_since(clock.column, own, np.diff(at))
     elif isinstance(clock, Choice) and clock.meaning is not None and clock.meaning.reading == "step":
         # By itself it could be one step's; printed so much less often than the steps, it is hardly that.
-        is_weak = clock.reason in {"spacing", "unit", "name", "size"}
+        is_weak = clock.reason in {"spacing", "growth", "unit", "name", "size"}
         clock = (_of_all_since(clock.meaning.column, own, np.diff(at)) if is_weak else None) or clock
     if not isinstance(clock, Choice) or clock.meaning is None:
         return None

@@ -16,6 +16,7 @@ from stepscope.lines.format import Line, Sample
 SAVE = re.compile(
     r"(?i)(?<![a-z-])(?:sav(?:e[ds]?|ing)|wr(?:ote|iting)|dump(?:ed|ing)|stor(?:ed|ing))(?![a-z])"
     r"|^\W*(?:\w+\W+)?(?:checkpoint\w*|ckpt\w*|snapshot\w*)(?![a-z])"
+    r"|保存|저장|сохран|(?<![a-z])(?:guardad[oa]|gespeichert|enregistré|salvo)(?![a-z])"
 )
 NOT_SAVE = re.compile(
     r"(?i)load|restor|resum|delet|remov|prun|purg|found|skip|not sav|no checkpoint|cannot|fail|error|warn"

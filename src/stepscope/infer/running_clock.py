@@ -22,6 +22,7 @@ from stepscope.infer.time_figures import (
 _DAY_S, _NOT_SINCE = 86_400, 20.0
 _CLOCK_UNITS = (1.0, 1e-3, 60.0, 3600.0)
 _TOO_LARGE = 3.0
+_LEAST_EVEN, _EVEN = 6, 1.3
 _MOST_UPDATES = 5_000.0  # gradient updates a second that no machine does
 
 
@@ -46,7 +47,9 @@ def running_clock(column: TimeColumn, rows: StepLines, evidence: list[tuple[Reas
         return Choice("stamp", Meaning(column, "clock", 1.0, "unit", 0.8, pace), "unit", 0.8)
     if column.unit_s is not None:
         sure = 0.9 if says_so or column.field.kind != "number" else 0.8
-        return Choice("cumulative", Meaning(column, "clock", column.unit_s, "unit", sure, pace), "unit", sure)
+        goes_with_steps: Reason = "growth" if _goes_with_steps(column, rows) else "unit"
+        meaning = Meaning(column, "clock", column.unit_s, goes_with_steps, sure, pace)
+        return Choice("cumulative", meaning, goes_with_steps, sure)
     for found, other in evidence:
         unit = min(_CLOCK_UNITS, key=lambda unit: abs(math.log(pace * unit / other)))
         if abs(math.log(pace * unit / other)) < NEAR:
@@ -56,6 +59,14 @@ def running_clock(column: TimeColumn, rows: StepLines, evidence: list[tuple[Reas
     reason: Reason = "name" if unit == 1.0 else "amounts"
     sure = CONFIDENCE[reason] if says_so else CONFIDENCE["size"]
     return Choice("cumulative", Meaning(column, "clock", unit, reason, sure, pace * unit), reason, sure)
+
+
+def _goes_with_steps(column: TimeColumn, rows: StepLines) -> bool:
+    """Whether a figure grows by the same for each step, on every line: durations that grow do not."""
+    with np.errstate(all="ignore"):
+        paces = np.diff(column.values) / rows.since
+    known = paces[np.isfinite(paces) & ~rows.resets]
+    return len(known) >= _LEAST_EVEN and bool(0 < known.max() < _EVEN * known.min())
 
 
 def _is_time_of_day(column: TimeColumn, rows: StepLines, pace: float) -> bool:

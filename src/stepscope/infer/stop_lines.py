@@ -19,16 +19,22 @@ from stepscope.infer.two_totals import validation_line
 from stepscope.lines.format import Line, LineKind, Sample
 
 _BESIDE = 3  # lines between an evaluation's result and its time
-_SAVED = re.compile(r"(?i)checkpoint|ckpt|snapshot|model|weights|state|best|\.pth?\b|\.safetensors|epoch|step|policy")
+_SAVED = re.compile(
+    r"(?i)checkpoint|ckpt|snapshot|model|weights|state|best|\.pth?\b|\.safetensors|epoch|step|policy"
+    r"|模型|权重|モデル|모델|модел|точк|modelo|modell|modèle"
+)
+_FIRST_SIGN, _LETTERS_A_SIGN = "\u2e80", 3
 # `checkpoint_activations ... False`, `val_batch = 32`: settings, printed again by every process.
 _SETTING = re.compile(r"^\W*+(?=\w*_)\w++\W*?(?:[=:\1]|\.{3,})")
 _RESUME = re.compile(r"(?i)(?<![a-z])(?:resum(?:ed|ing)|restor(?:ed|ing)|continu(?:ed|ing) (?:from|training))(?![a-z])")
 _TOTAL = re.compile(
     r"(?:^|[_ ])(?:(?:max|total|num|n)[_ ](?:train(?:ing)?[_ ])?(?:steps|iters|iterations|updates|iter)"
-    r"|train(?:ing)?[_ ](?:steps|iters|iterations|updates))$"
+    r"|train(?:ing)?[_ ](?:steps|iters|iterations|updates))(?:[_ ](?:planned|expected))?$"
 )
 _EPOCHS = re.compile(r"(?:^|\s)(?:(?:max|total|num|n)[_ ](?:train(?:ing)?[_ ])?)?epochs?$")
-_METRIC = re.compile(r"(?i)loss|acc|ppl|perplexity|bpb|bleu|map|iou|auc|f1|psnr|score|reward|wer|error")
+_METRIC = re.compile(
+    r"(?i)loss|acc|ppl|perplexity|bpb|bleu|map|iou|auc|f1|psnr|score|reward|wer|error|损失|准确|精度|точност|потер"
+)
 _BARE_TIME = re.compile(
     r"^(?:(?:val|valid|validation|eval|evaluation|test|testing)[ _])?(?:time|took|cost|duration)"
     r"(?:[ _](?:cost|taken|used|spent))?$"
@@ -43,6 +49,8 @@ _MODEL_FILE = re.compile(
     r"\.(?:pth?|pt|pth\.tar|tar|ckpt|safetensors|bin|h5|hdf5|keras|pkl|pickle|npz|pdparams|params|onnx|joblib)\b"
 )
 _AFTER_LOGGER = frozenset({"-", "|", "", "INFO", "DEBUG", "WARNING", "ERROR", "info", "debug", "warning"})
+# Says that the results did not get better; the evaluation itself has been reported by then.
+_PATIENCE = re.compile(r"(?i)early[ _-]?stop|patience")
 _SECONDS = frozenset({"s", "ms", "sec", "secs", "seconds"})
 _PER_ROW = 1.2  # lines of results for each epoch
 
@@ -92,7 +100,7 @@ def find_evaluation(kinds: Sequence[Kind], rows: Sequence[int], counter: Counter
             continue
         numbers = [number for number in kind.numbers if number >= rows[0] - 2]
         gaps = set(gaps_of(numbers, rows))
-        if not numbers or SAVE.search(kind.words):
+        if not numbers or SAVE.search(kind.words) or _PATIENCE.search(kind.words):
             continue
         event = _evaluation(kind, counter, {field.key for field in step.fields})
         if event is None:
@@ -217,9 +225,14 @@ def _is_duration(shape: LineParts, index: int) -> bool:
 
 
 def _is_own_time(kind: Kind, index: int, *, least: int) -> bool:
-    """Whether a bare `time: 41.27` is how long the evaluation took: a clock that runs would only grow."""
+    """Whether `time: 41.27`, with a unit or bare, is what the evaluation took: a clock that runs would only grow."""
     field = kind.shape.fields[index]
-    if field.kind != "number" or field.unit or not _BARE_TIME.search(field.key) or "." not in field.text:
+    if (
+        field.kind != "number"
+        or (field.unit and field.unit not in _SECONDS)
+        or not _BARE_TIME.search(field.key)
+        or "." not in field.text
+    ):
         return False
     entries = [entry for entry in kind.entries if len(entry.shape.fields) == len(kind.shape.fields)]
     values = [float(entry.shape.fields[index].text.replace(",", "")) for entry in entries]
@@ -271,7 +284,7 @@ def _wordy(what: LineKind, kind: Kind) -> StopLines | None:
         return None
     text = _before_path(shape.texts[where])
     is_file = what == "checkpoint" and text != shape.texts[where].strip() and _MODEL_FILE.search(kind.entries[0].text)
-    if len(re.findall(r"[A-Za-z]", text)) < (_LEAST_OF_FILE if is_file else _LEAST_LETTERS):
+    if _num_letters(text) < (_LEAST_OF_FILE if is_file else _LEAST_LETTERS):
         return None
     stamps = {index: "stamp" for index in range(where) if shape.fields[index].kind == "stamp"}
     ahead = copy_fields(shape, where, stamps)
@@ -279,6 +292,11 @@ def _wordy(what: LineKind, kind: Kind) -> StopLines | None:
     if line.regex.match(kind.entries[0].text) is None:
         return None
     return StopLines(line, list(kind.numbers), Sample(kind.entries[0].text, what))
+
+
+def _num_letters(text: str) -> int:
+    """Letters of words; a sign of a script that writes words with one or two of them counts for several."""
+    return sum(_LETTERS_A_SIGN if char >= _FIRST_SIGN else 1 for char in text if char.isalpha())
 
 
 def _before_path(text: str) -> str:

@@ -23,7 +23,9 @@ from stepscope.lines.figures import parse_clock
 Floats = npt.NDArray[np.float64]
 Reading = Literal["step", "interval", "clock", "rate", "left"]
 # Why a reading was chosen: the evidence that agrees with it, or, where there is none, what else supports it.
-Reason = Literal["stamps", "clock", "rate", "left", "total", "spacing", "unit", "meter", "amounts", "name", "size"]
+Reason = Literal[
+    "stamps", "clock", "rate", "left", "total", "spacing", "growth", "unit", "meter", "amounts", "name", "size"
+]
 
 _MULTIPLES = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "B": 1e9}
 MOST = 1e18  # in any unit, no time or rate is more
@@ -120,9 +122,13 @@ _PER_STEP_KEY = re.compile(
 _PROCESSED = re.compile(
     r"(?:sample|batch|step|iteration|rollout|episode)s? (?:was |were )?(?:processed|done|completed|finished)(?: in)?$"
 )
+# `step_time_max` beside `step_time`: the extremes, the spread and the quantiles of a figure that is printed too
+_STATISTIC = re.compile(r"[ _](?:min|max|std|p\d\d?)$")
 # `timing_s/step`, `time/total`: of one step, among the times of its parts
 _WHOLE_STEP = re.compile(r"(?:^|[ _])tim(?:e|ing|ings)(?:_s)?/(?:step|total|iter|iteration)$")
 _PER_MANY = re.compile(r"(?P<unit>ms|s)(?:ec(?:ond)?s?)?\s?(?:/|per|for)$")
+# `time for 50 iter: 12.3`: the count stands before the time
+_FOR_MANY = re.compile(r"\b(?:time|seconds|secs?|duration)(?: spent| taken)? (?:for|of|in|per)(?: the)?(?: last)?$")
 # How far a reading may lie from the evidence (without waiting for data, a figure is less than the timestamps say), and
 # how much nearer it must be than the next one.
 NEAR = math.log(1.35)
@@ -141,6 +147,10 @@ class TimeColumn(NamedTuple):
     is_mean: bool = False
     # Its mean follows in brackets, `0.231 (0.156)`, or a wait for data is printed too: a meter of every step.
     has_mean: bool = False
+
+
+# `tokens/s`, `samples_per_sec`, `tokens_per_second_per_gpu`
+_RATE_OF_WORK = re.compile(r"(?:/|per[_ ]|_per_)s(?:ec(?:ond)?s?)?(?:(?:/|[_ ]per[_ ])[a-z]+)?$")
 
 
 class Meaning(NamedTuple):
@@ -162,17 +172,23 @@ def find_columns(
     # A wait for data is printed next to a time by meters that are read at every step.
     has_wait = any(re.fullmatch(r"data(?:[_ ]time)?", field.key) for field in fields)
     has_loss = any("loss" in field.key for field in fields)
+    keys = {field.key for field in fields}
     for index, field in enumerate(fields):
         if index in taken or field.kind == "stamp":
             continue
         before = texts[index]
+        if _counts_for(index, fields, texts):
+            continue
+        if (stem := _STATISTIC.sub("", field.key)) != field.key and stem in keys:
+            continue
         if not field.unit and not has_loss and COST.fullmatch(field.key):
             continue  # what is made small, under its old name
         is_behind = before == "(" and index > 0 and index - 1 not in taken
         if is_behind and (field.kind, field.unit) == (fields[index - 1].kind, fields[index - 1].unit):
             continue  # `0.231 (0.156)`: the mean of the number before; `1.86 (70s)` is a time of its own
         values = _values(field, [row[index] for row in rows])
-        column = _per_many(index, fields, texts, values) or _column(index, field, before, values)
+        column = _per_many(index, fields, texts, values) or _for_many(index, fields, texts, values)
+        column = column or _column(index, field, before, values)
         if column is not None and np.isfinite(values).mean() > 0.8:
             has_mean = texts[index + 1] == "(" and index + 2 < len(texts) and texts[index + 2].startswith(")")
             found.append(column._replace(has_mean=has_mean or (_is_step_time(field.key) and has_wait)))
@@ -189,6 +205,21 @@ def _per_many(index: int, fields: tuple[Field, ...], texts: tuple[str, ...], val
     if per_many is None or index + 2 >= len(texts) or not re.match(rf"{_COUNTED}\b", texts[index + 2]):
         return None
     return TimeColumn(index, fields[index], ("interval",), _SECONDS[per_many["unit"]], values)
+
+
+def _counts_for(index: int, fields: tuple[Field, ...], texts: tuple[str, ...]) -> bool:
+    """Whether a number says for how many steps the time behind it is: `time for 50 iter: 12.3`."""
+    is_last = index + 1 >= len(fields)
+    return not is_last and bool(
+        _FOR_MANY.search(fields[index].key) and re.match(rf"{_COUNTED} ?[:=]", texts[index + 1])
+    )
+
+
+def _for_many(index: int, fields: tuple[Field, ...], texts: tuple[str, ...], values: Floats) -> TimeColumn | None:
+    """`time for 50 iter: 12.3`: the time of these steps together."""
+    if not index or not _counts_for(index - 1, fields, texts):
+        return None
+    return TimeColumn(index, fields[index], ("interval",), _stated_unit(fields[index], set()) or 1.0, values)
 
 
 def _values(field: Field, texts: list[str]) -> Floats:
@@ -218,11 +249,7 @@ def _column(index: int, field: Field, before: str, values: Floats) -> TimeColumn
         return TimeColumn(index, field, ("rate",), 1.0, values, is_mean)
     if field.kind == "clock" and words & _MOMENT_WORDS and only_rises(values):
         return TimeColumn(index, field, ("clock",), 1.0, values)
-    if (
-        "loss" in key
-        or (words & _PART_WORDS and not _PROCESSED.search(key))
-        or re.search(r"(?:/|per[_ ]|_per_)s(?:ec(?:ond)?s?)?$", key)
-    ):
+    if "loss" in key or (words & _PART_WORDS and not _PROCESSED.search(key)) or _RATE_OF_WORK.search(key):
         return None
     if _WHOLE_STEP.search(key):
         return TimeColumn(index, field, ("step",), 1.0 if "_s/" in key else _stated_unit(field, words), values, is_mean)

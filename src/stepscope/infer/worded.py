@@ -5,6 +5,7 @@ One line can be enough here. Nothing is taken that its own words do not say: a b
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Sequence
 from itertools import pairwise
@@ -203,7 +204,8 @@ def _on_two_lines(timed: list[WordedLine], heads: list[WordedLine], name: str) -
         return None
     steps = np.array([(head.epoch if is_epoch else head.step) or 0 for head in before if head is not None])
     fact = Line("fact", counter_pattern(counter, is_epoch=is_epoch))
-    return _assembled(timed, steps, "", name, is_epoch=is_epoch, facts=(fact,))
+    found = _assembled(timed, steps, "", name, is_epoch=is_epoch, facts=(fact,))
+    return found and dataclasses.replace(found, samples=(*found.samples, Sample(heads[0].text, "fact")))
 
 
 def _last_before(heads: list[WordedLine], number: int) -> WordedLine | None:

@@ -13,7 +13,8 @@ from stepscope.infer.time_figures import MOST
 from stepscope.lines.figures import parse_clock
 
 _NUMBER = r"\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
-_UNIT = r"(?:ms|msecs?|milliseconds?|s|secs?|seconds?|min|mins|minutes?|h|hours?)"
+# One program for many data sets of pictures prints "sceonds".
+_UNIT = r"(?:ms|msecs?|milliseconds?|s|secs?|seconds?|sceonds|min|mins|minutes?|h|hours?)"
 _UNITS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 _BEFORE = r"(?<![A-Za-z\d_.])"
 _GLUE = r"[\s:=#\[(\"']{0,4}"
@@ -22,7 +23,11 @@ STEP = (
     rf"(?:[ _](?:no|num|idx|id))?\.?{_GLUE}"
     r"(?P<step>\d+)(?![\d.]*\d?\s?(?:%|s\b|ms\b|sec))(?:\s?/\s?(?P<total>\d+))?"
 )
-EPOCH = rf"{_BEFORE}(?i:epoch){_GLUE}(?P<epoch>\d+)(?!\.\d)(?:\s?/\s?(?P<epochs>\d+))?"
+# `Epoch 54`, or `54 Epoch`: one, for several of them are an amount
+EPOCH = (
+    rf"(?:{_BEFORE}(?i:epoch){_GLUE}|(?<![\w./:-])(?=\d+(?:st|nd|rd|th)?[ _](?i:epoch)(?![A-Za-z])))"
+    r"(?P<epoch>\d+)(?!\.\d)(?:\s?/\s?(?P<epochs>\d+))?"
+)
 # `4/411 [....]`: of an epoch, or of the run
 FRACTION = r"(?<![\w./:-])(?P<step>\d+)\s?/\s?(?P<batches>\d+)(?![\w./:-])"
 _OF_BATCHES = re.compile(rf"{FRACTION} (?:batches|steps|iterations)\b")
@@ -76,6 +81,8 @@ _LEFT = (
     r"\b(?i:eta|time[ _]left|remaining)[\"']?[\s:=\"']{1,4}"
     r"(?P<value>(?:\d+ days?,? )?\d+(?::\d\d){1,2}|\d+s|\d+h(?: ?\d+m)?)(?![\w:])"
 )
+# `Epoch 54 … [172.7 seconds]`: of a line that names an epoch
+_IN_BRACKETS = rf"[\[(](?P<value>{_NUMBER})\s?(?P<unit>{_UNIT})[\])]"
 # `88.06 s`, and nothing else
 _ALONE = rf"^(?P<value>{_NUMBER})\s{{0,3}}(?P<unit>{_UNIT})\s*$"
 # `Epoch #1 at 81.6s`: a moment on a clock
@@ -103,6 +110,7 @@ TimeKind = Literal[
     "at",
     "left",
     "in",
+    "in_brackets",
     "alone",
 ]
 _TIMES: tuple[tuple[TimeKind, str], ...] = (
@@ -118,6 +126,7 @@ _TIMES: tuple[tuple[TimeKind, str], ...] = (
     ("at", _AT),
     ("left", _LEFT),
     ("in", _IN),
+    ("in_brackets", _IN_BRACKETS),
     ("alone", _ALONE),
 )
 CLOCKS: frozenset[TimeKind] = frozenset({"clocked", "epoch_clock", "between"})
@@ -218,6 +227,8 @@ def _time(text: str, counted: re.Match[str] | None) -> TimeWord | None:
         if kind == "left" and (counted is None or total is None or int(total) <= int(counted["step"])):
             continue
         if kind == "in" and not _compiled(_LOSS).search(text):
+            continue
+        if kind == "in_brackets" and not _compiled(EPOCH).search(text):
             continue
         found = _compiled(pattern).search(text)
         if found is not None:

@@ -11,6 +11,7 @@ import math
 
 from stepscope.core.units import NS, seconds_to_ns
 from stepscope.ledger.phases import Basis, Part, Phase, PhaseTotal
+from stepscope.run.model import Floats
 
 ORDER: tuple[Phase, ...] = (
     "step",
@@ -44,6 +45,11 @@ class Account:
         self._variance += sd * sd
         self.num += num
         self._by_basis[basis] = self._by_basis.get(basis, 0.0) + max(seconds, 0.0)
+
+    def add_many(self, seconds: Floats, basis: Basis, *, sd: Floats | None = None, num: int) -> None:
+        """Book many seconds, none of them negative, for `num` events in all."""
+        if len(seconds):
+            self.add(float(seconds.sum()), basis, sd=0.0 if sd is None else math.sqrt(float((sd * sd).sum())), num=num)
 
     def doubt(self, source: str, down: float, up: float) -> None:
         """All figures that rest on `source` may be off together: by `down` and `up` at the stated confidence."""

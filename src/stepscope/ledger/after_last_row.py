@@ -63,6 +63,8 @@ def after_last_row(run: Run, stops: Sequence[Stop], baseline: Baseline) -> list[
             if took > 0:
                 open_s = left - took if stop.save_took_s is None else 0.0
                 less_s = 0.0 if is_told else _SCATTER * took
+                if stop.save_took_s is None:
+                    less_s = min(took, max(less_s, _silent_s(run, stop, baseline)))
                 found.append(Outside(took, "checkpoint", is_last=True, open_s=open_s, less_s=less_s))
                 at_ns += round(took * NS)
     return found
@@ -82,6 +84,15 @@ def _next_begin_ns(run: Run, later: Sequence[Stop]) -> int:
     if following is None or following.end_ns is None or following.evaluation_took_s is None:
         return run.stamps.last_ns
     return following.end_ns - round(following.evaluation_took_s * NS)
+
+
+def _silent_s(run: Run, stop: Stop, baseline: Baseline) -> float:
+    """How long the steps take that may lie between the last row and the only checkpoint of a log, whose line names
+    no step: rows that are many steps apart do not end where it begins."""
+    is_only = sum(other.saved for other in run.stops) == 1
+    if stop.is_numbered or not is_only or run.is_recorded:
+        return 0.0
+    return max(0, usual_spacing(run) - 1) * float(baseline.level[-1])
 
 
 def _last_save_s(run: Run, stop: Stop, at_ns: int, left: float, baseline: Baseline) -> tuple[float, bool]:

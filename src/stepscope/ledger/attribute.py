@@ -20,7 +20,7 @@ from stepscope.ledger.baseline import Baseline, assumed_baseline, find_baseline,
 from stepscope.ledger.bookkeeping import Attribution
 from stepscope.ledger.clock_steps import with_clock_steps
 from stepscope.ledger.data_waits import book_waits
-from stepscope.ledger.epoch_rows import by_whole_rows, hold_every_row
+from stepscope.ledger.epoch_rows import by_whole_rows, hold_every_row, hold_most_steps
 from stepscope.ledger.first_window import first_windows, is_run_start
 from stepscope.ledger.no_level import level_between, without_level
 from stepscope.ledger.periods import NOTABLE_WAIT, find_periods
@@ -36,7 +36,7 @@ from stepscope.ledger.trainings import merge_trainings, split_trainings
 from stepscope.ledger.unprinted import Unprinted
 from stepscope.ledger.unseen import with_unseen
 from stepscope.run.model import NO_TIME, Floats, Run
-from stepscope.run.rounding import rounding_of
+from stepscope.run.rounding import rate_doubt_s, rounding_of
 from stepscope.run.stops import Stop
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _is_recorded(run: Run, spans: Spans) -> bool:
 def _attribute(run: Run, confidence: float, spans: Spans | None) -> Ledger:
     if spans and _is_recorded(run, spans):
         return _attribute_steps(run, confidence, spans)
-    if hold_every_row(run, run.stops) and level_between(run, run.stops) is None:
+    if hold_most_steps(run, run.stops) or (hold_every_row(run, run.stops) and level_between(run, run.stops) is None):
         ledger = _attribute_rows(run, by_whole_rows(run, run.stops), confidence)
     else:
         ledger = _attribute_steps(run, confidence, spans)
@@ -189,7 +189,7 @@ def _sort(work: Attribution) -> Ledger:
         wall_high_s=wall_ns / NS + math.hypot(doubt_s, more_s),
         phases=totals,
         slow=describe_slow(run, work.baseline, books, work.timed),
-        step=_normal_step(work),
+        step=_normal_step(work, unprinted.mean_s),
         evaluation_price=work.pricing.evaluation_price(),
         checkpoint_price=work.pricing.checkpoint_price(),
         split=work.pricing.split,
@@ -245,9 +245,32 @@ def _add_rounding(work: Attribution) -> tuple[float, float]:
     """How much less or more all rows may have taken together, each printed in whole ticks: the training's doubt."""
     rows = np.flatnonzero(work.run.steps.span > 0)
     found = rounding_of(work.run, rows)
-    less_s, more_s = len(rows) * found.less_s, len(rows) * found.more_s
+    by_rate_s = rate_doubt_s(work.run) + work.run.figure_doubt * work.books["step"].seconds
+    less_s, more_s = len(rows) * found.less_s + by_rate_s, len(rows) * found.more_s + by_rate_s
     work.books["step"].doubt("rounding", less_s, more_s)
+    _doubt_stops_by_rate(work)
     return less_s, more_s
+
+
+def _doubt_stops_by_rate(work: Attribution) -> None:
+    """A clock behind a rounded rate is drawn evenly through its doubt: what a stop took may be in the steps around it.
+
+    Seldom more than half of a row.
+    """
+    run = work.run
+    if not run.rate_tick:
+        return
+    elapsed_s = np.cumsum(run.steps.seconds)
+    open_s = np.minimum(elapsed_s**2 * run.rate_tick / np.maximum(run.steps.step, 1), run.steps.seconds / 2)
+    for phase in ("evaluation", "checkpoint"):
+        untimed = [
+            row
+            for row, stop in work.timed.items()
+            if (stop.evaluated and stop.evaluation_took_s is None if phase == "evaluation" else stop.saved)
+        ]
+        most_s = float(open_s[untimed].sum())
+        work.books[phase].doubt("rate", 0.0, most_s)
+        work.books["step"].doubt(f"rate of {phase}", most_s, 0.0)
 
 
 def _reconcile_with_stamps(work: Attribution, *, has_silent: bool) -> bool:
@@ -307,9 +330,11 @@ def _add_first_windows(work: Attribution) -> None:
     """The steps before the first row, where its figure is their mean, or its number shows that they were the first."""
     run, books = work.run, work.books
     for index, (segment, window) in enumerate(zip(run.segments, first_windows(run, work.baseline), strict=True)):
+        if not window.num:
+            continue
         is_whole = segment.fresh or run.format.layout.lines_end_epochs
         is_seen = is_whole if window.figure_s is not None else index == 0 and is_run_start(run)
-        if not is_seen or not window.num:
+        if not is_seen:
             continue
         steps_s, rest_s = window.split(window.num * (window.figure_s or window.level_s))
         books["step"].add(steps_s, "inferred", sd=window.noise_s / 3, num=window.num)
@@ -341,7 +366,15 @@ def _add_rest_between_dated_lines(work: Attribution) -> bool:
     return False
 
 
-def _normal_step(work: Attribution) -> NormalStep:
+def _normal_step(work: Attribution, unprinted_s: float | None) -> NormalStep:
+    """The normal step: of the printed ones, unless those are the exception."""
+    found = _printed_step(work)
+    if unprinted_s is None or unprinted_s >= found.low_s:
+        return found
+    return found._replace(typical_s=unprinted_s, low_s=unprinted_s, is_by_total=True)
+
+
+def _printed_step(work: Attribution) -> NormalStep:
     seconds = work.step_s[work.baseline.normal]
     if not len(seconds):
         level = float(work.baseline.level[-1])

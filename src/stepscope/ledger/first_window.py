@@ -37,6 +37,9 @@ class FirstWindow(NamedTuple):
         return (seconds, 0.0) if rest_s <= self.noise_s else (steps_s, rest_s)
 
 
+_NO_STEPS = FirstWindow(0, 0.0, 0.0, None)
+
+
 def first_windows(run: Run, baseline: Baseline) -> Iterator[FirstWindow]:
     """What came before the first row of each segment. The log's beginning may cut it: then fewer steps were seen."""
     noise, spacing = noise_share(run, baseline), usual_spacing(run)
@@ -48,7 +51,7 @@ def first_windows(run: Run, baseline: Baseline) -> Iterator[FirstWindow]:
     figures = (run.steps.dur_ns[first] / NS).tolist()
     is_mean = ((span > 0) & run.clock.is_per_window).tolist()
     for num, level, figure_s, has_mean in zip(nums, baseline.level[first].tolist(), figures, is_mean, strict=True):
-        yield FirstWindow(num, level, noise * level * num, figure_s if has_mean else None)
+        yield FirstWindow(num, level, noise * level * num, figure_s if has_mean else None) if num else _NO_STEPS
 
 
 def noise_share(run: Run, baseline: Baseline) -> float:

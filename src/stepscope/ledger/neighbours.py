@@ -7,11 +7,12 @@ from itertools import repeat
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from stepscope.columns.statistics import median
 from stepscope.core.units import NS
 from stepscope.ledger.baseline import Baseline
-from stepscope.run.model import Ints, Run
+from stepscope.run.model import Floats, Ints, Run
 
 # A spread below this share is only the rounding of the clock and the system's timer.
 _LEAST_SPREAD = 0.003
@@ -39,6 +40,26 @@ class AmongNeighbours(NamedTuple):
     span: int
     down_s: float = 0.0
     up_s: float = 0.0
+
+
+class ManyAmongNeighbours(NamedTuple):
+    """The same of many rows, as columns: as objects they take ten times the memory."""
+
+    total_s: Floats
+    level_s: Floats
+    jitter_s: Floats
+    one_s: Floats
+    span: Ints
+
+    def of(self, which: npt.NDArray[np.bool_]) -> ManyAmongNeighbours:
+        """Some of them."""
+        return ManyAmongNeighbours._make(column[which] for column in self)
+
+    def each(self) -> Iterator[AmongNeighbours]:
+        """One by one."""
+        for at in range(0, len(self.span), _BLOCK):
+            block = (column[at : at + _BLOCK].tolist() for column in self)
+            yield from map(AmongNeighbours._make, zip(*block, repeat(0.0), repeat(0.0)))
 
 
 class Neighbours:
@@ -70,18 +91,17 @@ class Neighbours:
             span=span,
         )
 
-    def rows(self, rows: Ints) -> Iterator[AmongNeighbours]:
-        """The same of many rows, a block at a time: as objects they take ten times the memory."""
-        for at in range(0, len(rows), _BLOCK):
-            yield from self._block(rows[at : at + _BLOCK])
-
-    def _block(self, rows: Ints) -> Iterator[AmongNeighbours]:
+    def rows(self, rows: Ints) -> ManyAmongNeighbours:
+        """The same of many rows."""
         steps, level = self._run.steps, self._baseline.level[rows]
         span = steps.span[rows]
-        level_s = level * self._mean * span
-        jitter_s = level * self._spread * span
-        columns = (steps.dur_ns[rows] * span / NS, level_s, jitter_s, level, span)
-        return map(AmongNeighbours._make, zip(*(column.tolist() for column in columns), repeat(0.0), repeat(0.0)))
+        return ManyAmongNeighbours(
+            total_s=steps.dur_ns[rows] * span / NS,
+            level_s=level * self._mean * span,
+            jitter_s=level * self._spread * span,
+            one_s=level,
+            span=span,
+        )
 
     def after_stop(self, index: int) -> AmongNeighbours:
         """A row whose step follows an evaluation or a checkpoint: memory given back has to be fetched again."""

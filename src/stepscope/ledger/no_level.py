@@ -14,6 +14,7 @@ from stepscope.ledger.accounts import Books
 from stepscope.ledger.outside import begin_ns
 from stepscope.ledger.phases import Ledger, NormalStep, Phase, PhaseTotal, Regime
 from stepscope.ledger.timestamps import has_stamped_rows
+from stepscope.run.ending import find_ending
 from stepscope.run.model import NO_TIME, Run
 from stepscope.run.stops import Stop
 
@@ -89,7 +90,10 @@ def _by_runtime(run: Run, stops: Sequence[Stop], whole_s: float) -> Ledger:
     books = Books(z=0.0)
     _add_printed_evaluations(books, stops, whole_s)
     rest_s = whole_s - books.seconds
-    num = int(run.steps.step[-1]) - run.format.layout.first_step + 1
+    last, ending = int(run.steps.step[-1]), find_ending(run)
+    if ending is not None and ending.value == "finished" and ending.step is not None:
+        last = max(last, ending.step)  # those after the last line were done, too
+    num = last - run.format.layout.first_step + 1
     if rest_s > 0:
         # Saving, loading and starting are part of the rest; the log does not say how much of it.
         books["step"].add(rest_s, "inferred", num=num)

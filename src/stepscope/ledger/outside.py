@@ -42,9 +42,14 @@ def begin_ns(run: Run) -> int:
     """When the log begins: at its first timestamp, or where the time of its first row reaches back to."""
     assert run.stamps is not None
     steps = run.steps
-    if steps.t_ns[0] == NO_TIME:
+    if steps.t_ns[0] == NO_TIME or takes_stamps_of_others(run):
         return run.stamps.first_ns
     return min(run.stamps.first_ns, int(steps.t_ns[0]) - int(steps.dur_ns[0] * steps.span[0]))
+
+
+def takes_stamps_of_others(run: Run) -> bool:
+    """Whether rows have the timestamps of lines before them, as not every row has one: they were printed later."""
+    return run.clock.is_running and bool((run.steps.t_ns == NO_TIME).any())
 
 
 def expected_s(run: Run, baseline: Baseline) -> Floats:

@@ -8,7 +8,7 @@ from stepscope.core.units import NS
 from stepscope.ledger.after_last_row import after_last_row
 from stepscope.ledger.baseline import Baseline
 from stepscope.ledger.first_window import FirstWindow, first_windows
-from stepscope.ledger.outside import Outside, begin_ns
+from stepscope.ledger.outside import Outside, begin_ns, row_after
 from stepscope.ledger.stopped_clock import stopped_clock
 from stepscope.lines.notices import FATAL
 from stepscope.run.model import NO_TIME, Run
@@ -26,9 +26,20 @@ def find_outside(run: Run, stops: Sequence[Stop], baseline: Baseline) -> list[Ou
         own = [outside for outside in stopped if outside.phase == phase]
         if sum(outside.seconds for outside in own) > 0:
             found += own
+            found += [Outside(seconds, "evaluation", is_last=True) for seconds in _printed_last(run, stops, phase)]
         elif phase == "evaluation":
             found += _printed_evaluations(run, stops, sum(outside.seconds for outside in found))
     return found
+
+
+def _printed_last(run: Run, stops: Sequence[Stop], phase: str) -> list[float]:
+    """What the evaluations after the last row say they took, where that row has no timestamp to count from."""
+    if phase != "evaluation" or not len(run) or run.steps.t_ns[-1] != NO_TIME:
+        return []
+    last = [
+        stop for stop in stops if stop.evaluated and not stop.evaluation_inside and row_after(run, stop) >= len(run)
+    ]
+    return [stop.evaluation_took_s for stop in last if stop.evaluation_took_s]
 
 
 def _printed_evaluations(run: Run, stops: Sequence[Stop], known_s: float) -> list[Outside]:

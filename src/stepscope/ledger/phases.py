@@ -181,7 +181,10 @@ class Rhythm(NamedTuple):
 
 
 class NormalStep(NamedTuple):
-    """The normal step: median, and the central 90 % of what was printed."""
+    """The normal step: median, and the central 90 % of what was printed.
+
+    `is_by_total`: it is the mean of the unprinted steps, which take less than the printed ones.
+    """
 
     typical_s: float
     low_s: float
@@ -189,6 +192,7 @@ class NormalStep(NamedTuple):
     num_rows: int
     rows: Ints  # which printed rows are normal steps
     regimes: tuple[Regime, ...]
+    is_by_total: bool = False
 
 
 class Ledger(NamedTuple):

@@ -14,7 +14,7 @@ from stepscope.columns.statistics import median
 from stepscope.core.units import NS
 from stepscope.ledger import priors
 from stepscope.ledger.baseline import Baseline
-from stepscope.ledger.neighbours import AmongNeighbours, Neighbours
+from stepscope.ledger.neighbours import AmongNeighbours, ManyAmongNeighbours, Neighbours
 from stepscope.ledger.phases import Basis, Price, Split
 from stepscope.ledger.posterior import CostReading, infer_prices
 from stepscope.ledger.timestamps import StampEvidence
@@ -74,7 +74,7 @@ class Pricing:
         """What the border between evaluation and checkpoint rests on."""
         return "assumed" if self.split in {"model", "guess"} else "inferred"
 
-    def rows(self, rows: Ints) -> Iterator[AmongNeighbours]:
+    def rows(self, rows: Ints) -> ManyAmongNeighbours:
         """Many rows, and the neighbourhood of each."""
         return self._neighbours.rows(rows)
 

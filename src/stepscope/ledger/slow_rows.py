@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from stepscope.core.units import NS
 from stepscope.ledger.baseline import Baseline
 from stepscope.ledger.bookkeeping import Attribution
 from stepscope.ledger.data_waits import printed_waits, usual_wait_s
 from stepscope.ledger.first_window import is_run_start, noise_share
-from stepscope.ledger.neighbours import AmongNeighbours
+from stepscope.ledger.neighbours import AmongNeighbours, ManyAmongNeighbours
 from stepscope.ledger.slow import waits_outside_clock
 from stepscope.run.model import NO_TIME, Ints, Run
 
@@ -33,8 +34,25 @@ class SlowRows:
 
     def add_all(self, rows: Ints) -> None:
         """Slow rows without an evaluation: warm-up at the start of a process, else unexplained."""
-        for row, around in zip(rows.tolist(), self.pricing.rows(rows), strict=True):
-            self._add(row, around)
+        around = self.pricing.rows(rows)
+        is_plain = self._are_plain(rows, around)
+        self._add_plain(around.of(is_plain))
+        for row, own in zip(rows[~is_plain].tolist(), around.of(~is_plain).each(), strict=True):
+            self._add(row, own)
+
+    def _are_plain(self, rows: Ints, around: ManyAmongNeighbours) -> npt.NDArray[np.bool_]:
+        """Which rows are as quick as their neighbours: the first of a process, mostly. Nobody asks for their parts."""
+        asked = self.baseline.slow.copy()
+        asked[list(self._waits_outside_clock)] = True
+        before = self.run.events.row
+        asked[before[before < len(asked)]] = True
+        return ~asked[rows] & (around.total_s - around.level_s <= self._noise * around.level_s)
+
+    def _add_plain(self, around: ManyAmongNeighbours) -> None:
+        level_s = np.minimum(around.level_s, around.total_s)
+        step = self.books["step"]
+        step.add_many(level_s, "inferred", sd=around.jitter_s, num=int(around.span.sum()))
+        step.add_many(around.total_s - level_s, "measured", num=0)
 
     def _add(self, row: int, around: AmongNeighbours) -> None:
         step_s = min(around.level_s, around.total_s)

@@ -71,7 +71,8 @@ class StopRows:
         if split is not None and not self.pricing.starts_process(row):
             self._add_arrivals(row, stop, split)
             return
-        step_s = min(around.level_s, around.total_s)
+        # What the lines print is known; what a step takes there is not.
+        step_s = min(around.level_s, max(0.0, around.total_s - _printed_inside_s(stop)))
         self.books.book(
             row, "step", step_s, "inferred", sd=around.jitter_s, source="after stop", down=around.down_s, up=around.up_s
         )
@@ -302,3 +303,10 @@ class StopRows:
 
     def _note(self, row: int, phase: Phase, seconds: float, span: tuple[float, float], basis: Basis) -> None:
         self.books.note(row, Part(phase=phase, seconds=seconds, low_s=span[0], high_s=span[1], basis=basis))
+
+
+def _printed_inside_s(stop: Stop) -> float:
+    """The printed seconds of those parts of a stop that the log's clock runs during."""
+    evaluation_s = stop.evaluation_took_s if stop.evaluated and stop.evaluation_inside else None
+    save_s = stop.save_took_s if stop.saved and stop.save_inside else None
+    return (evaluation_s or 0.0) + (save_s or 0.0)

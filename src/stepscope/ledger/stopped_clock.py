@@ -15,12 +15,13 @@ from stepscope.columns.statistics import median
 from stepscope.core.units import NS
 from stepscope.ledger.arrival_split import following_rows
 from stepscope.ledger.baseline import Baseline
-from stepscope.ledger.outside import Outside, expected_s, stopped_rows
+from stepscope.ledger.outside import Outside, expected_s, stopped_rows, takes_stamps_of_others
 from stepscope.run.model import NO_TIME, Floats, Run
 from stepscope.run.stops import Stop
 
 # A rate needs at least this many stretches between timestamps, each at least this many ticks long.
-_ENOUGH_STRETCHES = 8
+_ENOUGH_STRETCHES, _LEAST_STRETCHES = 8, 2
+_LATE_S = 0.01  # how much later than it was printed a line may get its timestamp
 _TICKS = 10
 # A line of an evaluation that comes before this share of it announces it.
 _ANNOUNCED = 0.3
@@ -61,12 +62,26 @@ def stopped_clock(run: Run, stops: Sequence[Stop], baseline: Baseline) -> list[O
             most = _printed_s(shared) + saved_last_s
             left, until_line = min(left, most), min(until_line, most)
         if _saves_last(shared):
-            found.append(_Stretch(left, shared, saved_last_s or left - until_line, less_s=less_s))
+            stretch = _Stretch(left, shared, saved_last_s or left - until_line, less_s=less_s)
         elif saved_first_s:
-            found.append(_Stretch(until_line, shared, saved_first_s, doubt_s=saved_first_s))
+            stretch = _Stretch(until_line, shared, saved_first_s, doubt_s=saved_first_s)
         else:
-            found.append(_Stretch(until_line, shared, saved_last_s, less_s=less_s))
+            stretch = _Stretch(until_line, shared, saved_last_s, less_s=less_s)
+        found.append(stretch._replace(first_row=first))
+    found = _without_start_up(run, found)
     return [outside for stretch in _with_saves_before(found) for outside in _shared_out(stretch)]
+
+
+def _without_start_up(run: Run, stretches: list[_Stretch]) -> list[_Stretch]:
+    """The stretches, the first no longer than others are where it begins with a timestamp from before the first row.
+
+    Rows that take their timestamps from other lines have that of the line before them: start-up lies between.
+    """
+    if not stretches or not takes_stamps_of_others(run) or stretches[0].first_row != 0:
+        return stretches
+    first, others = stretches[0], stretches[1:]
+    most = float(median([own.seconds for own in others])) if others else _printed_s(first.stops)
+    return [first._replace(seconds=min(first.seconds, most)), *others]
 
 
 def _began_again(run: Run, row: int, baseline: Baseline) -> bool:
@@ -92,6 +107,7 @@ class _Stretch(NamedTuple):
     saved_s: float
     doubt_s: float = 0.0
     less_s: float = 0.0
+    first_row: int = -1  # the row that it begins with
 
     @property
     def around_s(self) -> float | None:
@@ -189,13 +205,17 @@ def _beyond_printed(run: Run, stamped: np.ndarray, total: Floats, with_stops: se
     assert run.stamps is not None
     steps = run.steps
     rows = np.array([i for i in range(1, len(stamped)) if i not in with_stops], dtype=np.int64)
-    if len(rows) < _ENOUGH_STRETCHES:
-        return 1.0
     first, last = stamped[rows - 1], stamped[rows]
     passed, printed = (steps.t_ns[last] - steps.t_ns[first]) / NS, total[last] - total[first]
     same = (steps.segment[first] == steps.segment[last]) & (printed > 0)
-    if int(same.sum()) < _ENOUGH_STRETCHES or float(median(passed[same])) < _TICKS * (run.stamps.resolution_ns / NS):
+    tick_s = run.stamps.resolution_ns / NS
+    if int(same.sum()) < _LEAST_STRETCHES or float(median(passed[same])) < _TICKS * tick_s:
         return 1.0
+    if int(same.sum()) < _ENOUGH_STRETCHES:
+        # A few show it where each has the same beyond its printed time, by far more than their timestamps are off.
+        excess = (passed - printed)[same]
+        if float(excess.min()) < _TICKS * tick_s or float(np.ptp(excess)) > 2 * tick_s + _LATE_S:
+            return 1.0
     return max(1.0, float(median(passed[same] / printed[same])))
 
 
@@ -226,7 +246,7 @@ def _saves_last(stops: Sequence[Stop]) -> bool:
 
 def _shared_out(stretch: _Stretch) -> list[Outside]:
     """One stretch divided among its stops: printed checkpoint times first, the rest is evaluation if there was one."""
-    left, stops, saved_s, doubt_s, less_s = stretch
+    left, stops, saved_s, doubt_s, less_s, _ = stretch
     found = []
     for stop in stops:
         if stop.save_took_s and not stop.save_inside and left > 0:
@@ -238,6 +258,10 @@ def _shared_out(stretch: _Stretch) -> list[Outside]:
     if evaluations and saves and 0 < saved_s < left:
         found.append(Outside(saved_s, "checkpoint", doubt_s=doubt_s))
         left -= saved_s
+    if evaluations and saves and not saved_s and (rest := left - _printed_s(stops)) > 0:
+        # Nothing else is known to have come between, and each evaluation says how long it took.
+        found += [Outside(rest / saves, "checkpoint", doubt_s=rest / saves)] * saves
+        left -= rest
     if evaluations:
         return found + [Outside(left / evaluations, "evaluation", less_s=less_s / evaluations)] * evaluations
     return found + [Outside(left / saves, "checkpoint")] * saves if saves else found

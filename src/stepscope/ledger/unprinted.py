@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from stepscope.columns.statistics import median
 from stepscope.ledger.bookkeeping import Attribution
+from stepscope.ledger.by_total import mean_by_total
 from stepscope.ledger.epochs import epoch_starts
 from stepscope.ledger.outside import is_after_last_row
 from stepscope.ledger.posterior import SAVE_SCATTER
@@ -42,6 +43,7 @@ class Unprinted:
         self._drawn: npt.NDArray[np.bool_] | None = None
         self.waits_by_means_s = 0.0  # for data, of unprinted steps that the means of their epochs tell
         self.told_s = 0.0  # all of what those took
+        self.mean_s: float | None = None  # of unprinted steps, where only the run's total tells
 
     def add_steps(self) -> float:
         """Book every step between two printed ones at its neighbours' level; the standard error of their sum."""
@@ -68,6 +70,10 @@ class Unprinted:
         samples = 1 if steps.merged is None else steps.merged[1:]
         sd = noise * float(np.sqrt((missing.astype(float) ** 2 / samples + missing).sum()))
         sd = float(np.hypot(sd, max(told.doubt_s, self.baseline.doubt * total)))
+        self.mean_s = mean_by_total(self.run, self.books.seconds, num=num, estimate_s=total)
+        if self.mean_s is not None:
+            self.books["step"].add(num * self.mean_s, "inferred", sd=sd, num=num)
+            return sd
         stalls_s, stalls_sd = self._unseen_stalls(num)
         sd = float(np.hypot(sd, stalls_sd))
         self.books["step"].add(total + stalls_s, "inferred", sd=sd, num=num)

@@ -85,9 +85,9 @@ def _beside_evaluations_s(run: Run, phases: dict[Phase, PhaseTotal]) -> float:
     Seldom more than half.
     """
     evaluated = [stop for stop in run.stops if stop.evaluated]
-    stops = [stop for stop in evaluated if not stop.evaluation_inside or since_trained(stop) is not None]
+    stops = [stop for stop in evaluated if not stop.evaluation_inside or since_trained(run, stop) is not None]
     lines = set(run.steps.line.tolist())
-    if run.clock.is_wall and any(since_trained(stop) is None for stop in stops):
+    if run.clock.is_wall and any(since_trained(run, stop) is None for stop in stops):
         return 0.0
     if not stops or any(stop.evaluation_took_s is not None for stop in stops):
         return 0.0

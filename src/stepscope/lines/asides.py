@@ -28,6 +28,7 @@ _LEFT = tuple(
         r"\s(?P<clock>(?:\d+ d, )?(?:\d+ h, )?\d+ m, \d+ s)\s",
     )
 )
+_NEGATIVE_LEFT = LazyPattern(r"(?i)\b(?:eta|remaining|time[ _]left)[\"']?[\s:=]{1,3}-\d")
 _SHARE = LazyPattern(r"\d \((\d{1,5}(?:\.\d+)?)%\)")
 _BAR = LazyPattern(r"(?<![\d.])(?P<n>\d{1,15})/(?P<total>\d{1,15}) (?=\[[\d=>.]|\d+(?::\d\d){1,2} < )")
 # fairseq, before its figures: `epoch 001:    100 / 12603 loss=`
@@ -145,7 +146,9 @@ def left_in(text: str) -> Left | None:
 
 
 def is_past_total(text: str) -> bool:
-    """Whether a line says that it is past 100 %: what it prints as left means nothing then."""
+    """Whether a line says that it is past 100 %, or less than nothing left: what it prints as left means nothing."""
+    if _NEGATIVE_LEFT.search(text) is not None:
+        return True
     found = _SHARE.search(text)
     return found is not None and float(found[1]) > 100
 

@@ -54,6 +54,7 @@ _CLOSING = (
     r"|(?i:\b(?:sav(?:ed|ing) (?:the )?final (?:model|checkpoint|weights|adapter))\b)"
     r"|(?i:^(?:(?:final|best|all) )?(?:models?|checkpoint|weights) (?:(?:was|were|has been|have been) )?"
     r"saved (?:to|in|at)\b)"
+    r"|(?i:(?:^|[-:>|\]] )training (?:took|duration):? \d)"
     r"|(?i:^total training time\b|\btotal (?:time for )?training (?:took|time)[ :=])"
     r"|^ENDING TIMING RUN AT |^RUNANDTIME_STOP \d|^Process finished with exit code 0\b"
     r"|^wandb: Waiting for W&B process to finish.*\(success\)"
@@ -65,12 +66,15 @@ _CLOSING = (
 )
 _EARLY_STOP = (
     r"\b[Ee]arly[ _-]?[Ss]topp(?:ing|ed)\b.{0,40}\b(?:triggered|activated|reached|at epoch|at step|after)\b"
-    r"|\b(?:[Ss]topp(?:ing|ed)[ _](?:training )?early(?![A-Za-z])|[Tt]raining stopped early)|^Epoch \d+: early stopping"
+    r"|\b(?:[Ss]topp(?:ing|ed)[ _](?:training )?early(?![A-Za-z])|[Tt]raining stopped early)"
+    r"|^Epoch \d+: [Ee]arly stopping"
     r"|\b[Ee]arly[ _-]?[Ss]top (?:at|after|in) (?:epoch|step|iter)|^\W*[Ee]arly[ _-]?[Ss]top(?:ping|ped)?\s*[.!]*$"
     r"|^Stopped by overfitting detector\b|^Early stopping, best iteration is\b"  # CatBoost, LightGBM
+    # MLPerf: the quality that was aimed at is reached, long before the steps that the program allows.
+    r"|\brun_stop: \{.{0,200}\"status\": ?\"success\""
     r"|^EarlyStopping: (?:Stopping|Training stopped)|\b[Nn]o improvement\b.{0,60}\b[Ss]topping\b"
 )
-_STOP_WORDS = ("topp", "arly")  # stopping, early
+_STOP_WORDS = ("topp", "arly", "run_stop: ")  # stopping, early
 # Most lines have none of these; each pattern is compiled only where one of its words is there.
 _DONE_WORDS = (
     *(

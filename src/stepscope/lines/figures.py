@@ -15,7 +15,8 @@ from stepscope.core.units import NS
 
 _CLOCK = re.compile(r"(?:(?P<d>\d+) days?,? )?(?:(?P<h>\d+):)?(?P<m>\d+):(?P<s>\d+(?:\.\d+)?)\s*$")
 _WORDS = re.compile(
-    r"(\d+(?:\.\d+)?)\s*(days?|d|hours?|hrs?|h|minutes?|mins?|m(?!s)|seconds?|secs?|s|ms|us)\b", re.IGNORECASE
+    r"(\d+(?:\.\d+)?)\s*(days?|d|hours?|hrs?|h|minutes?|mins?|m(?!s)|seconds?|secs?|s|ms|us)(?![^\W\d])",
+    re.IGNORECASE,
 )
 _UNITS = {"d": 86_400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6}
 _SEPARATORS = re.compile(r"[,_'\s\u00a0\u2009\u202f]")  # between groups of thousands
@@ -86,8 +87,11 @@ OWN_EVENTS = {
     "checkpoint_s": "checkpoint",
     "checkpoint_after_s": "checkpoint",
 }
+# The first step of an epoch, the mean of the others, and how many they are together, all before its evaluation: what
+# the epoch's figure has beyond them, that one took.
+BAR_FIRST, BAR_MEAN, BAR_STEPS = "bar_first", "bar_mean_ms", "bar_steps"
 # Groups that a line may give for the step line that follows it.
-AHEAD = frozenset({"step", "epoch", "batch", "loss", MEAN_RATE, *SCALES})
+AHEAD = frozenset({"step", "epoch", "batch", "loss", MEAN_RATE, BAR_FIRST, BAR_MEAN, BAR_STEPS, *SCALES})
 
 
 def figure_ns(groups: Mapping[str, str | None]) -> int | None:

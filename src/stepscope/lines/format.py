@@ -17,12 +17,14 @@ from typing import Literal, NamedTuple
 from stepscope.core.message import Message
 from stepscope.core.settings import Value
 from stepscope.core.units import parse_count
-from stepscope.lines.sieve import Sieve, literal_start
+from stepscope.lines.sieve import Needs, Sieve, literal_start
 
 LineKind = Literal[
     "step", "evaluation", "checkpoint", "gc", "data", "setting", "fact", "start", "resume", "remark", "chatter"
 ]
 _compile = cache(re.compile)  # a format's patterns are compiled when they are first tried
+_CLASSES = re.compile(r"\\[A-Za-z]")
+_WORDS_OF_PATTERN = re.compile(r"[A-Za-z]{2,}")
 Covers = Literal["step", "window", "cumulative", "stamp"]
 
 
@@ -33,14 +35,16 @@ class Line(NamedTuple):
         `step`, or `epoch`, `batch`, `batches`; a time figure (see `figures.SCALES`); `total` or `epochs`, or
         `percent`, the share of the training that is done, or `epochs_done`, with its fraction; `loss`, `mfu_pct`;
         `data_s`, how long the step waited for its batch; `mean_s` and `data_mean_s`, the means of both since the epoch
-        began; `work_s`, what it took besides; `tokens` or `tokens_per_s`, and where the line has both and no time, a
+        began; `epoch_s` without a batch, the time of all steps of an epoch, those after its last row included;
+        `work_s`, what it took besides; `tokens` or `tokens_per_s`, and where the line has both and no time, a
         step takes their quotient; `per_steps` when the figure is the time of that many steps together;
         `samples_per_s`, which is a time once `samples_per_step` is known, or with `samples_done`, the samples counted
         so far, which are also a share of `samples_total`; `done_samples` of `of_samples` in an epoch, and
         `batch_samples_per_s` that says how many of them are a batch; `mean_steps_per_s`, the mean rate since the
         start, which with `step` makes a running clock; `left_min`, the whole minutes left of an epoch, or
-        `left_clock`, which with `batch` (or `step`) and `batches` make the mean time of a step; `val_loss` or
-        `evaluated` where the line also has what an evaluation found, `took_s` if it says how long that took;
+        `left_clock`, which with `batch` (or `step`) and `batches` (or `percent`) make the mean time of a step;
+        `val_loss` or `evaluated` where the line also has what an evaluation found, `took_s` if it says how long that
+        took;
         `evaluation_s`, `checkpoint_s` when the step's figure contains an evaluation or a checkpoint and the line says
         how long that took, `evaluation_after_s`, `checkpoint_after_s` when they came after the figure ended and are to
         be added; `stamp`, `unix_s` or `unix_ms` for a timestamp inside the line. A line that names no step and no time
@@ -54,13 +58,16 @@ class Line(NamedTuple):
     setting
         `key`, `value`
     fact, start, resume
-        any setting's name; `total`, `batches`, `epochs`, `samples_total`, `epoch_samples` of which a bar counts;
+        any setting's name; `total`, `batches`, `epochs`, `samples_total`; `epoch_samples` of which a bar counts, or
+        with `samples_per_step` on the same line the batches of an epoch;
         `step`, `epoch`, `batch`, `loss` or a time figure of the next step line, which lacks it; or `reached`, the last
         step that is done, with a running clock; `began` and `ended`, the moments printed on the lines before an
-        evaluation's, which tell how long it took; or `trained`, the batches of an epoch, which are all done, so that an
-        evaluation on the next step's own line began when this line came; or `bar_batch` of `bar_batches` and
-        `bar_left`, how far an epoch has come and how long it still takes, which is a row only where the log ends with
-        it
+        evaluation's, which tell how long it took (an empty `began` is the moment of its line, and the evaluation's own
+        line the end); or `trained`, the batches of an epoch, which are all done, so that an evaluation on the next
+        step's own line began when this line came; or `bar_first`, the first of the `bar_steps` steps of an epoch, and
+        `bar_mean_ms`, the mean of the others: its figure without them is its evaluation; or `bar_batch` of
+        `bar_batches` and `bar_left`, how far an epoch has come and how long it still takes, which is a row only where
+        the log ends with it
     remark
         none: understood, and kept, because it may explain why the steps around it were slow
     chatter
@@ -113,6 +120,9 @@ class Clock(NamedTuple):
         a window's figure is the time of all its steps together, not their mean
     is_mean
         a running clock's figure is the mean of all steps since the first, not their sum
+    figure_includes
+        of timestamps: the phases inside what the lines print, which is the clock where a log has no timestamps; None
+        where they are the same
     """
 
     covers: Covers
@@ -121,6 +131,7 @@ class Clock(NamedTuple):
     restarts_with: Literal["process", "epoch"] | None = None
     is_sum: bool = False
     is_mean: bool = False
+    figure_includes: tuple[str, ...] | None = None
 
     @property
     def is_per_step(self) -> bool:
@@ -168,7 +179,7 @@ class Layout(NamedTuple):
     counts_lines
         the step lines have no number: each is one step more than the one before it
     lines_end_epochs
-        each step line closes an epoch and its figure is the mean of all batches of it, the first line's too
+        each step line closes an epoch and its figure is that of all of it, the first line's too
     """
 
     first_step: int = 0
@@ -326,8 +337,8 @@ class Format:
     is_timed
         whether the log contains any time; a log of steps and losses is still worth recognising
     name, words, line_words
-        set by the catalogue: the name of the file, words of which every line contains one, and words of which every
-        match of each line's pattern contains one (None: unknown)
+        set by the catalogue: the name of the file, words of which every line contains one, and for each line's
+        pattern the sets of words of which every match contains one each (None: unknown)
     is_engine
         a library that other trainers run on: its lines also appear in their logs, and theirs are then the main series
     inferred
@@ -347,7 +358,7 @@ class Format:
     is_engine: bool = False
     name: str = ""
     words: tuple[str, ...] | None = None
-    line_words: tuple[tuple[str, ...], ...] | None = None
+    line_words: tuple[Needs, ...] | None = None
     inferred: Inferred | None = None
 
     @cached_property
@@ -356,13 +367,19 @@ class Format:
         if self.inferred is None:
             return self.layout.lines_end_epochs
         heads = [line.pattern.partition("(?P<step>") for line in self.lines if line.kind in {"step", "fact"}]
-        return any(found and "epoch" in before[-40:].lower() for before, found, _ in heads)
+        return any(found and _last_word(before[-60:]).startswith("epoch") for before, found, _ in heads)
 
     @cached_property
     def sieve(self) -> Sieve:
         """Which of the lines may match a text."""
         is_known = self.line_words is not None and len(self.line_words) == len(self.lines)
         return Sieve([line.pattern for line in self.lines], self.line_words if is_known else None)
+
+
+def _last_word(pattern: str) -> str:
+    """The word that a piece of a pattern ends with, in lower case: of `Epoch:\\s*\\S+,\\s+Step:\\s*`, `step`."""
+    words = _WORDS_OF_PATTERN.findall(_CLASSES.sub(" ", pattern))
+    return words[-1].lower() if words else ""
 
 
 def convert(name: str, text: str) -> Value | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from stepscope.core.lazy_pattern import LazyPattern
 from stepscope.lines.format import Format, LineKind, match_line
 from stepscope.lines.notices import KILLED
 from stepscope.lines.prefix import Prefix, split_prefix
@@ -23,14 +24,14 @@ _PREFIX_END = re.compile(r"[\s\]|:>]")
 _PREFIX_STARTS = frozenset("[(<{0123456789JFMASONDrRTWIEC" + "abcdefghijklmnopqstuvwxyz")
 
 # The end of tqdm's bar, and something right behind it; of a bar whose clocks come last, a word.
-_BAR_END = re.compile(
+_BAR_END = LazyPattern(
     r".{0,300}?\d+/[\d?]+ (?:"
     r"\[[\d:]+<[\d:?]+, +[\d.?]+(?:it/s|s/it)(?:, [^\]]{0,200})?\]"
     r"(?=[^\s\[\x1b]|\[(?:\d{1,4}[-/.]|(?:INFO|WARNING|ERROR|DEBUG)\b))"
     r"|[\d.]+(?:it/s|s/it) [\d:.]+s?<[\d:.]+s?(?=[A-Z][a-zA-Z]{2}))"
 )
 # What a shell prints right behind a bar of any kind that had not ended its line.
-_SHELL_WORD = re.compile(rf".*[\ds\]\)](?= ?(?:{'|'.join(map(re.escape, KILLED))})$)")
+_SHELL_WORD = LazyPattern(rf".*[\ds\]\)](?= ?(?:{'|'.join(map(re.escape, KILLED))})$)")
 _RATE_ENDS = ("it]", "/s]", "it, ", "/s, ", "it/s ", "s/it ")
 
 

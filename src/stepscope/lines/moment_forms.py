@@ -92,7 +92,9 @@ _SINCE = LazyPattern(r"\[?(?P<e>\d{1,7})\.(?P<f>\d{2,9})\]?\s+(?=[a-zA-Z])")
 _DIGITS_FIRST = (
     *(_ISO, _EPOCH, _NUMERIC, _MONTH_DAY, _COMPACT, _ISO_DASHED, _DAY_FIRST, _CJK, _TIME, _TIME_OF_MINUTES, _SINCE),
 )
-_LETTERS_FIRST = (_MONTH_FIRST, _DAY_FIRST, _GLOG)
+_NAMED = (_MONTH_FIRST, _DAY_FIRST)
+_NAMES = frozenset(MONTHS) | {"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"}
+_LEVELS = frozenset("DIWEFC")
 # The order of day, month and year in a date of three numbers, the usual one first.
 _ORDERS = {"/": ("mdy", "dmy", "ymd"), ".": ("dmy", "mdy", "ymd"), "-": ("ymd", "dmy", "mdy")}
 
@@ -107,15 +109,21 @@ def moment_at(text: str, position: int) -> tuple[PrintedMoment, re.Match[str]] |
     start = position
     if text[position : position + 1] in {"[", "(", "<", "{"}:
         start += 2 if text[position + 1 : position + 2] == " " else 1
-    first = text[start : start + 1]
-    if not first.isalnum():
-        return None
-    for form in _DIGITS_FIRST if first.isdigit() else _LETTERS_FIRST:
+    for form in _forms(text[start : start + 3]):
         match = form.match(text, position)
         moment = _meaning(form, match) if match is not None else None
         if match is not None and moment is not None:
             return moment, match
     return None
+
+
+def _forms(begin: str) -> tuple[LazyPattern, ...]:
+    """The forms of a moment that begins like this."""
+    if begin[:1].isdigit():
+        return _DIGITS_FIRST
+    if begin in _NAMES:
+        return _NAMED
+    return (_GLOG,) if begin[:1] in _LEVELS and begin[1:].isdigit() else ()
 
 
 def _meaning(form: LazyPattern, match: re.Match[str]) -> PrintedMoment | None:

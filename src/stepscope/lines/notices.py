@@ -50,6 +50,7 @@ _INTERRUPTED = (
     r"|^(?:Spot|Preemptible) (?:instance|VM)\b.*\b(?:interrupt|preempt|terminat)"
     r"|\bMain process received SIG(?:INT|TERM|HUP)\b|\b(?:has|was) (?:received|caught) SIG(?:INT|TERM|HUP)\b"
     r"|\bDataLoader worker .{0,30}killed by signal: (?:Terminated|Interrupt)"
+    r"|^\*\*\* SIG(?:TERM|INT|HUP) received (?:at time=|by PID )"  # absl's handler, and Ray's
     r"|\b(?:exceeded|exceeds) (?:the )?(?:hard |soft )?(?:wall ?(?:clock)?|run) ?-?time(?: limit)?\b"
     r"|^(?:reason: |Reason: )?(?:DeadlineExceeded|Preempted)\b|\bhas deleted the job\b"
     r"|^Process finished with exit code 1(?:30|43)\b|\bexit(?:ed with)? code:? 143\b"
@@ -83,7 +84,7 @@ _KILLED = (
     r"|^(?:traceback\s*:\s*)?Signal \d+ \(SIG(?:KILL|SEGV|ABRT|BUS|FPE|ILL)\) received"
     r"|^(?:ERROR:)?torch\.distributed\.elastic\.multiprocessing\.api:failed \(exitcode: "
     r"|^(?:RuntimeError: )?DataLoader worker \(pid\(?s?\)? \d[\d, ]*\) (?:is killed|exited unexpectedly)"
-    r"|^\*\*\* (?:Process received signal|Aborted at) "
+    r"|^\*\*\* (?:Process received signal|Aborted at) |^\*\*\* SIG(?:KILL|SEGV|ABRT|BUS|FPE|ILL) received at time="
     r"|^Check failed: |^\*\*\* Check failure stack trace: |^Darknet error location: "
     r"|\bKilling subprocess \d+|\bProcess \d+ exits with return code = -?[1-9]"
     r"|\bSending process \d+ closing signal SIG|\bfailed \(exitcode: -?[1-9]"
@@ -125,7 +126,16 @@ _NOTICES: tuple[tuple[NoticeKind, tuple[str, ...], str], ...] = (
         "killed",
         (
             *(*KILLED, "Segm", "Abort", "Bus err", "Illegal ins", "Floating point", "Fatal Py", "terminate called"),
-            *("Signal", "elastic", "DataLoader worker", "*** Process", "Killing sub", "exits with", "closing signal"),
+            *(
+                "Signal",
+                "elastic",
+                "DataLoader worker",
+                "*** Process",
+                "*** SIG",
+                "Killing sub",
+                "exits with",
+                "closing signal",
+            ),
             *("Check fail", "Darknet error"),
             *("exitcode:", "noticed that", "BAD TERM", " died ", "Evicted", "exit code", "exited with code"),
             *("wandb: W", "wandb: P", *_SLURM_NAMES),

@@ -10,6 +10,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from stepscope.core.lazy_pattern import LazyPattern
 from stepscope.lines.moment_forms import DAY_NS, PrintedMoment, moment_at
 
 __all__ = ["DAY_NS", "Prefix", "split_prefix"]
@@ -34,14 +35,15 @@ _LOGGER = re.compile(
     r"|(?:INFO|WARNING|ERROR) [\w./-]+:\d+\] "
     rf"|(?:[\[(<]?(?:{_LEVEL}|{_PLACE}|__main__|root|[A-Za-z_]\w*(?:\.\w+)+)[\])>]?(?:\s*[|:,;-]+\s*|\s+|(?=\[))){{1,3}}{_SOON}"
     rf"|{_LEVEL} {{1,4}}[A-Za-z_][\w-]{{0,30}} {_SOON}"  # a level and a logger's name, `INFO flwr 2023-`
-    rf"|\[[DIWEC] {_SOON}|\[(?:pod/)?[\w.-]+/[\w./-]+\] {_SOON}|\[[a-z_][\w.-]{{1,40}}\] {_SOON}"
+    rf"|\[(?:[A-Za-z]\w{{0,20}} )?[DIWEC] {_SOON}"  # `[NeMo I 2024-`
+    rf"|\[(?:pod/)?[\w.-]+/[\w./-]+\] {_SOON}|\[[a-z_][\w.-]{{1,40}}\] {_SOON}"
     rf"|[^\t\d][^\t]{{0,80}}\t[^\t]{{1,80}}\t(?=\d{{4}}-\d\d-\d\d)"
     rf"|(?:[Tt]ime|[Tt]imestamp|[Dd]ate|[Dd]atetime)(?:\s?[:=]\s*|\s+){_SOON}"
 )
 _BLANK = re.compile(r"[\s|,;-]*(?:- )?")
 # After a timestamp: a host and a program (syslog), a logger (`[eval]` is none), a level, a place in the code.
 _STAGE = r"(?i:rank|default|\d|(?:train(?:ing)?|val(?:id|idation)?|eval(?:uation)?|test|dev)\])"
-_BETWEEN = re.compile(
+_BETWEEN = LazyPattern(
     r"(?:: [IWEF] (?!\S+\.(?:cc|cpp|cu):\d)(?=\S)|[\s|,;:-]*)(?:[\w.-]{1,64} [\w./-]{1,40}\[\d+\]: )?"
     rf"(?:\[(?!{_STAGE})[\w.]{{1,40}}\])*[\s|,;:-]*"
     rf"(?:{_PLACE}[\s|:\]-]+(?={_LEVEL}\b)|(?:{_PLACE}|[A-Za-z_][\w.]{{0,60}}:\d{{1,6}})\]\s*)?"

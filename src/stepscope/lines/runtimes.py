@@ -43,6 +43,8 @@ _PATTERNS = (
     ),
     # `The code for file mlp.py ran for 21.49m`
     LazyPattern(rf"\b(?P<name>[Tt]he (?:\w+ )?code (?:for file \S{{0,60}}\s)?ran for) {_NUMBER}{_UNIT}"),
+    # `342.1 seconds used for training.`
+    LazyPattern(rf"^{_NUMBER}{_UNIT} (?P<name>(?:used|spent|taken) (?:for|on|by) training)\b"),
     LazyPattern(rf"\b(?P<name>epochs completed in) {_NUMBER}{_UNIT}"),
     LazyPattern(rf"^DEEPMD INFO +(?P<name>wall time): {_NUMBER}{_UNIT}\s*$"),
     LazyPattern(r"^(?P<name>real)\s+(?P<mi>\d+)m(?P<s>\d+(?:\.\d+)?)s\s*$"),

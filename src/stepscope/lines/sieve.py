@@ -7,11 +7,13 @@ to see that none of their words is there.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
 _LEAST_WORD = 2  # bytes
+_ANYWHERE = frozenset(("", " ", "."))  # most lines have them
+_MOST_NEEDS = 5
 _MOST_REPEATED = 8
 _REPEATS = frozenset({"MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"})
 _SPACES = r" \t\r\f\v"
@@ -23,19 +25,23 @@ _PATIENCE = 200
 _PATTERNS = 4096  # whose words are kept: those of the catalogue, and of many formats that were worked out
 
 
+Needs = tuple[tuple[str, ...], ...]  # of each of these sets of words, every match of a pattern contains one
+
+
 class Sieve:
     """Patterns, by their numbers."""
 
-    def __init__(self, patterns: Sequence[str], words: Sequence[Collection[str]] | None = None) -> None:
-        """`words` are those of which every match of each pattern contains one, where they are known already."""
+    def __init__(self, patterns: Sequence[str], needs: Sequence[Needs] | None = None) -> None:
+        """`needs` are what every match of each pattern contains, where that is known already."""
         self._patterns = patterns
         self._all = range(len(patterns))
         self._num_asked = 0
         self._always: tuple[int, ...] = ()
         self._words: tuple[tuple[str, int], ...] = ()
-        if words is not None:
+        self._more: dict[int, Needs] = {}
+        if needs is not None:
             self._num_asked = _PATIENCE + 1
-            self._set_words(words)
+            self._set_needs(needs)
 
     def possible(self, text: str) -> Sequence[int]:
         """The numbers of the patterns that could match somewhere in a line, in their order."""
@@ -44,13 +50,21 @@ class Sieve:
             return self._all
         if self._num_asked == _PATIENCE:
             self._num_asked += 1
-            self._set_words([certain_words(pattern) - {""} for pattern in self._patterns])
+            self._set_needs([needs_of(pattern) for pattern in self._patterns])
         found = [number for word, number in self._words if word in text]
-        return sorted({*self._always, *found}) if found else self._always
+        if not found:
+            return self._always
+        return sorted({*self._always, *(number for number in found if are_met(self._more.get(number, ()), text))})
 
-    def _set_words(self, words: Sequence[Collection[str]]) -> None:
-        self._always = tuple(number for number in self._all if not words[number])
-        self._words = tuple((word, number) for number in self._all for word in sorted(words[number]))
+    def _set_needs(self, needs: Sequence[Needs]) -> None:
+        self._always = tuple(number for number in self._all if not needs[number])
+        self._words = tuple((word, number) for number in self._all for word in next(iter(needs[number]), ()))
+        self._more = {number: needs[number][1:] for number in self._all if len(needs[number]) > 1}
+
+
+def are_met(needs: Needs, text: str) -> bool:
+    """Whether a text contains one word of each set, and so may be a match."""
+    return all(any(map(text.__contains__, words)) for words in needs)
 
 
 @cache
@@ -135,6 +149,21 @@ def certain_words(pattern: str) -> frozenset[str]:
         return frozenset({""})
     best = max(_choices(parsed), key=_worth, default={""})
     return frozenset(best if _worth(best) >= _LEAST_WORD else {""})
+
+
+@lru_cache(maxsize=_PATTERNS)
+def needs_of(pattern: str) -> Needs:
+    """What every match of a pattern contains, the surest first: sets of words, one word of each."""
+    parser: Any = re._parser  # type: ignore[attr-defined]
+    parsed = parser.parse(pattern)
+    if parsed.state.flags & re.IGNORECASE:
+        return ()
+    kept: list[tuple[str, ...]] = []
+    for words in sorted(_choices(parsed), key=lambda words: (-_worth(words), sorted(words))):
+        is_new = not any(all(any(word in other for word in words) for other in before) for before in kept)
+        if is_new and words.isdisjoint(_ANYWHERE) and len(kept) < _MOST_NEEDS:
+            kept.append(tuple(sorted(words)))
+    return tuple(kept)
 
 
 def words_of(pattern: str, gate: Iterable[str]) -> frozenset[str]:

@@ -131,13 +131,24 @@ def _laws(run: Run) -> float:
     return cost
 
 
+def best_of(accounts: Sequence[Account]) -> Account:
+    """The account worth most; of one that was inferred and a known trainer's that comes to the same, the latter."""
+    best = max(accounts, key=lambda account: account.value)
+    if best.format.inferred is None:
+        return best
+    known = [own for own in accounts if own.format.inferred is None and own.num_rows and _is_same(own, best)]
+    return max(known, key=lambda account: account.value, default=best)
+
+
 def shares(accounts: Iterable[Account]) -> tuple[Candidate, ...]:
     """The accounts as candidates, best first, with their shares of the evidence.
 
     An account that comes to the same as a better one speaks for it, not against it.
     """
     distinct: list[tuple[Account, float]] = []
-    ordered = sorted(accounts, key=lambda account: -account.value)
+    found = list(accounts)
+    best = best_of(found)
+    ordered = sorted(found, key=lambda account: (account is not best, -account.value))
     for account in ordered:
         weight = 2.0 ** (account.value - ordered[0].value)
         same = next((at for at, (better, _) in enumerate(distinct) if _is_same(better, account)), None)

@@ -25,6 +25,7 @@ from stepscope.lines.asides import (
 )
 from stepscope.lines.command import Asked, asked_for, echoed
 from stepscope.lines.match import LOOKED_THROUGH
+from stepscope.reading.epoch_words import said_per_epoch, steps_per_epoch
 from stepscope.run.model import Asides, Ints, Run
 from stepscope.source.lines import LineSplitter
 
@@ -55,14 +56,26 @@ def with_echoed_total(run: Run, head: bytes) -> Run:
     """A run whose steps state no total with the one of the settings that its log echoes: `head` is how it begins."""
     if not len(run):
         return run
-    texts = _lines_of(head)[: int(run.steps.line[0]) - 1]
+    lines = _lines_of(head)
+    texts = lines[: int(run.steps.line[0]) - 1]
     echo = echoed(texts)
+    heads = epochs_in(text[:LOOKED_THROUGH] for text in texts)  # `Beginning of Epoch 1/2`
+    if (echo.epochs or heads) and not _states_total(run.settings) and not (_counts_epochs(run) or _has_epochs(run)):
+        each = said_per_epoch(run, texts) or (steps_per_epoch(run, lines) if echo.epochs else None)
+        if each is not None:
+            run = dataclasses.replace(run, settings=run.settings.with_layer({"steps_per_epoch": each}, "detected"))
     settings = _with_last_epoch(run, echo.epochs)
     if not _states_total(settings):
         asked = asked_for(texts)
         both = Asked(asked.steps or echo.steps, asked.epochs or echo.epochs)
         settings = _with_total(run, both, None, origin="config")
+        if settings is run.settings and heads:
+            settings = _with_total(run, both, heads)
     return run if settings is run.settings else dataclasses.replace(run, settings=settings)
+
+
+def _has_epochs(run: Run) -> bool:
+    return run.settings.count("steps_per_epoch") is not None
 
 
 def _with_last_epoch(run: Run, epochs: int | None) -> Settings:

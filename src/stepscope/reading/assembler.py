@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import copy
 import re
+from collections.abc import Iterable
 
 from stepscope.core.settings import Settings
 from stepscope.lines.figures import CLOCK_LEFT, whole
 from stepscope.lines.format import Format
 from stepscope.lines.match import LOOKED_THROUGH, Claim, behind_bar, is_indented
 from stepscope.lines.prefix import Prefix, split_prefix
-from stepscope.reading.counted_lines import CountedLines, counted_lines
+from stepscope.reading.counted_lines import CountedLines, all_steps, counted_lines
 from stepscope.reading.events import KINDS as EVENTS
 from stepscope.reading.file_track import FileTrack
 from stepscope.reading.growing_run import GrowingRun
@@ -23,7 +24,7 @@ from stepscope.reading.line_claims import LineClaims
 from stepscope.reading.make_run import Assembled, make_run
 from stepscope.reading.rows import Row
 from stepscope.reading.step_line import Groups
-from stepscope.run.model import Notice, Run
+from stepscope.run.model import NO_TIME, Notice, Run
 
 # So much of a row shows that it is one; and how numbers of any length, and the spaces before them, look alike.
 _LEAST_START, _MAX_START = 8, 2_000
@@ -135,12 +136,18 @@ class RunAssembler(GrowingRun):
             self._row_text = found.text
         self.apply(found.which, found.match.groupdict(), found.match.string, found.prefix)
 
-    def add_row(self, row: Row) -> None:
-        """Take the line of a row whose numbers are known already."""
-        self.num_lines = row.line
+    def add_rows(self, rows: Iterable[Row]) -> int:
+        """Take lines of rows whose numbers are known already: how many, up to one that changes which totals hold."""
+        totals, num = self.totals, 0
+        known, is_uneven = totals.known, totals.is_uneven
         self.file.notices.in_traceback = False
         self.bars.draw_own()
-        self._append(row)
+        for num, row in enumerate(rows, 1):
+            self.num_lines = row.line
+            self._append(row)
+            if totals.known != known or totals.is_uneven != is_uneven:
+                return num
+        return num
 
     def claim(self, text: str) -> Claim:
         """Which line of the format a stripped line is."""
@@ -181,7 +188,9 @@ class RunAssembler(GrowingRun):
         """A line that the format does not know: it may speak of an end, or say why the next step is slow."""
         file, text = self.file, text[:LOOKED_THROUGH]
         if not file.is_other_rank:
-            self.others.hear(text, self.num_lines)
+            # `320.4 seconds used for training`: a number in front may be no timestamp.
+            is_number = head.strip().replace(".", "", 1).isdigit()
+            self.others.hear(head + text if is_number else text, self.num_lines)
         file.notices.moment = file.timestamps.moment
         if file.notices.take(text, line=self.num_lines, head=head, indent=indent):
             if file.notices.is_fatal:
@@ -214,6 +223,7 @@ class RunAssembler(GrowingRun):
         self.sample_bars.see(groups)
         if groups.get("trained"):
             self.trained = self.file.timestamps.moment
+            self.step_lines.expect(groups)  # what the epoch's steps took, too
             return
         if groups.get("bar_left"):
             self._under_way = (self.sample_bars.take(groups), self.num_lines, num_rows)
@@ -235,7 +245,7 @@ class RunAssembler(GrowingRun):
         if groups.get("reached"):
             self._add_step_reached(whole(groups["reached"]), groups)
         else:
-            self.step_lines.expect(groups)
+            self.step_lines.expect(groups, self.file.timestamps.moment if self.file.timestamps.is_new else NO_TIME)
         self.file.timestamps.note_inside(groups, self.num_lines)
         self.totals.note(groups, num_rows, on_step=False)
         if groups.get("total"):
@@ -259,6 +269,9 @@ class RunAssembler(GrowingRun):
                 twin._append(held)
             return twin.run(paths=paths, encoding=encoding, mtime=mtime, is_recorded=is_recorded)
         settings = self._header.settings(self.totals)
+        counted = self._counted(settings)
+        if "max_steps" not in settings and (total := all_steps(self._header.values, counted, len(self.so_far.rows))):
+            settings = settings.with_layer({"max_steps": total}, "log")
         self.nested.settle(self.so_far.events, len(self.so_far.rows))
         assembled = Assembled(
             format=self.format,
@@ -269,9 +282,11 @@ class RunAssembler(GrowingRun):
             others=self.others,
             own_file=self._own_file,
             notices_of_ranks=self._notices_of_ranks + (self.file.notices.notices if self.file.is_other_rank else []),
-            counted=self._counted(settings),
+            counted=counted,
             batches=self.totals.batches,
             means=self.means,
+            rate_tick=self.step_lines.rate_tick,
+            figure_doubt=self.step_lines.figure_doubt,
         )
         return make_run(assembled, paths=paths, encoding=encoding, mtime=mtime, is_recorded=is_recorded)
 

@@ -46,6 +46,17 @@ def counted_lines(
     return CountedLines(max(1, round(steps / (num_lines - has_first))), has_first)
 
 
+def all_steps(stated: Mapping[str, Value], counted: CountedLines, num_lines: int) -> int | None:
+    """How many steps a training that is over had, by its mean rate: those after the last line have none of their own.
+
+    None where the lines already come to all of them, or to fewer than that by a whole interval.
+    """
+    found, last = _by_rate(stated), counted.interval * (num_lines - counted.has_first_step)
+    if found is None or not found < MAX_STEP or num_lines < _ENOUGH_LINES or counted.interval == 1:
+        return None
+    return round(found) if 0 < round(found) - last < counted.interval else None
+
+
 def _has_first_step(epochs_done: list[float]) -> bool:
     """Whether the first line came after far less of an epoch than lies between the next two: `logging_first_step`."""
     if len(epochs_done) < _ENOUGH_LINES:

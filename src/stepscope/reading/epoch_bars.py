@@ -1,12 +1,14 @@
 """Bars of an epoch that count the batches of its evaluations, too, as Lightning's did before version 2.
 
-While such an evaluation draws a bar of its own, the bar of the epoch moves on with it. That gives it away, and tells
-its batches from those of the training.
+While such an evaluation draws a bar of its own, or right behind it, the bar of the epoch moves on with it. That gives
+it away, and tells its batches from those of the training.
+
+A bar that goes on being used is drawn once more under the next epoch's name before it starts again.
 """
 
 from __future__ import annotations
 
-from stepscope.lines.figures import whole
+from stepscope.lines.figures import parse_clock, whole
 from stepscope.reading.step_line import Groups
 
 
@@ -22,6 +24,9 @@ class EpochBars:
         self._last = 0  # the batch drawn last
         self._num = 0  # evaluations of the present epoch that are over
         self._most = 1  # the most that an epoch had
+        self._behind = 0  # batches of an evaluation that is over, since the epoch's bar was drawn
+        self._elapsed = 0.0  # as the bar showed it last
+        self._is_drawn_often = False  # whether an epoch's bar was drawn before it was full
 
     def see_evaluation(self, groups: Groups) -> None:
         """A line that may be one of an evaluation's own bar."""
@@ -33,18 +38,31 @@ class EpochBars:
         if was_open and not self._is_open:
             self._num += 1
             self._most = max(self._most, self._num)
+            self._behind = size or 0
 
     def is_of_evaluation(self, groups: Groups) -> bool:
         """Whether it is an evaluation that has moved the epoch's bar."""
         epoch, batch = whole(groups.get("epoch")), whole(groups.get("batch"))
         if not self._is_used or batch is None:
             return False
+        if epoch != self._epoch and self._is_left_over(groups, batch):
+            return True
         if epoch != self._epoch:
-            self._epoch, self._last, self._num, self._is_open = epoch, 0, 0, False
+            self._epoch, self._last, self._num, self._is_open, self._behind = epoch, 0, 0, False, 0
         last, self._last = self._last, batch
-        is_moved = self._is_open and batch > last > 0
+        behind, self._behind = self._behind, 0
+        is_full = batch == whole(groups.get("batches"))
+        self._is_drawn_often = self._is_drawn_often or not is_full
+        is_moved = batch > last > 0 and (self._is_open or (is_full and batch - last == behind))
         self._holds = self._holds or is_moved
+        self._elapsed = parse_clock(groups.get("elapsed_clock") or "") or 0.0
         return is_moved
+
+    def _is_left_over(self, groups: Groups, batch: int) -> bool:
+        """Whether it is the full bar of the epoch before under another name: no bar begins full, later than it."""
+        elapsed = parse_clock(groups.get("elapsed_clock") or "")
+        is_full = batch == self._last == whole(groups.get("batches"))
+        return is_full and self._is_drawn_often and elapsed is not None and elapsed >= self._elapsed
 
     def take(self, groups: Groups) -> Groups:
         """The line of the epoch's bar with the training's batches only."""

@@ -9,26 +9,27 @@ import re
 from pathlib import PurePath
 from typing import Literal, NamedTuple
 
+from stepscope.core.lazy_pattern import LazyPattern
 from stepscope.core.units import NS
 from stepscope.source.files import Source
 
 Order = Literal["given", "stamps", "steps"]
 
-_COMPRESSED = re.compile(r"\.(?:gz|xz|zst|bz2)$")
-_ROTATED = re.compile(r"\.\d{1,4}$")
+_COMPRESSED = LazyPattern(r"\.(?:gz|xz|zst|bz2)$")
+_ROTATED = LazyPattern(r"\.\d{1,4}$")
 _LEAST_SAME = 3
 # Without moments to compare, so many different figures at the beginning are no chance.
 _LEAST_FIGURES = 5
 # A file of another name goes on where one ended if it begins within a day of that.
 _SOON_NS = 86_400 * NS
 # Words of a name that say nothing of the job.
-_WORDS = re.compile(r"[^\W\d_]{2,}")
+_WORDS = LazyPattern(r"[^\W\d_]{2,}")
 _COMMON_WORDS = frozenset(
     {"log", "logs", "out", "err", "txt", "json", "jsonl", "csv", "tsv"}
     | {"part", "cont", "continued", "resume", "resumed", "restart"}
 )
 # A number in a name that is a rank's: `rank_3.log`, `worker-0/out.log`, torchelastic's `attempt_0/3/stdout.log`.
-_COUNTS_RANKS = re.compile(
+_COUNTS_RANKS = LazyPattern(
     r"(?i)(?<![a-z])(?:local_)?(?:rank|worker|proc|process)[-_.]?\d{1,5}|(?<=attempt_)\d{1,5}/\d{1,5}(?=/)"
 )
 

@@ -15,12 +15,13 @@ from stepscope.lines.prefix import Prefix
 from stepscope.reading.bars import Bars
 from stepscope.reading.epoch_bars import EpochBars
 from stepscope.reading.epoch_means import EpochMeans
-from stepscope.reading.events import took_ns
+from stepscope.reading.events import label_of, took_ns
 from stepscope.reading.file_track import FileTrack
 from stepscope.reading.header import HeaderSettings
 from stepscope.reading.nested_bars import NestedBar, NestedBars
 from stepscope.reading.other_lines import OtherLines
 from stepscope.reading.own_events import OwnEvent, RowPlace, add_own_events, find_own_events, with_those_after
+from stepscope.reading.rest_of_epoch import RestOfEpoch
 from stepscope.reading.rows import Row
 from stepscope.reading.rules import rules_for_row
 from stepscope.reading.rules._verdict import DROP, MERGE, NEW_CLOCK, NEW_PROCESS
@@ -48,6 +49,7 @@ class GrowingRun:
         self.means = EpochMeans()
         self._header = HeaderSettings(fmt)
         self.step_lines = StepLineReader(fmt, self.totals, self._header, self.so_far.rows)
+        self.rest_of_epoch = RestOfEpoch(fmt, self.totals, self.so_far.rows)
         self.bars = Bars()
         self.epoch_bars = EpochBars(is_used=fmt.layout.bars_hold_evaluation)
         self.sample_bars = SampleBars()
@@ -57,15 +59,18 @@ class GrowingRun:
 
     def _add_step(self, groups: Groups, text: str, prefix: Prefix | None) -> None:
         own = groups.keys()
-        if self.epoch_bars.is_of_evaluation(groups):
+        if self.epoch_bars.is_of_evaluation(groups) or self.rest_of_epoch.is_known(groups):
             return
         groups = self.epoch_bars.take(self.sample_bars.take(self.step_lines.complete(groups, self.num_lines)))
         if not own & NAMES_STEP and not self.format.layout.counts_lines:
             self._add_loss_line(groups)
             return
+        if self.format.layout.counts_lines and self.step_lines.is_echo(groups, text):
+            return
         if self.totals.learn_epoch_length(groups, len(self.so_far.rows)):
             self.so_far.segments.expect()
         step, figure = self.step_lines.step(groups), self.step_lines.figure(groups)
+        figure = self.rest_of_epoch.figure(groups, step, figure)
         if step is None and not len(self.so_far.rows) and not groups.keys() & {"step", "epoch", "batch"}:
             step = self.format.layout.first_step  # the line with its number was not pasted
         timestamps, clock = self.file.timestamps, self.format.clock
@@ -100,6 +105,7 @@ class GrowingRun:
         if self.file.is_other_rank:
             self.file.notices.notices.clear()  # whatever was said before, this rank went on
         if not self._is_other_rank(row, prefix):
+            self.rest_of_epoch.note(groups.get("epoch"), step, figure)
             self.totals.note(groups, len(self.so_far.rows), on_step=True)
             self.others.skips.note(text, step, self.num_lines)
             if self._append(row):
@@ -152,7 +158,8 @@ class GrowingRun:
             break
         so_far.segments.forget_announcements()
         so_far.rows.append(row)
-        self.others.note_loss(row.loss, row.step, self.num_lines)
+        if row.loss is not None:
+            self.others.note_loss(row.loss, row.step, self.num_lines)
         return True
 
     def _add_own_events(self, events: list[OwnEvent], text: str) -> None:
@@ -218,18 +225,19 @@ class GrowingRun:
             step = last if step is None else step
         is_bare = prefix is not None and prefix.is_bare
         rank = so_far.writers.writer(prefix.rank if prefix is not None else None, is_bare=is_bare)
-        is_bar = bool(groups.get("took_clock") or groups.get("took_samples"))
+        is_bar = groups.get("took_clock") or groups.get("took_samples")
+        bar = f"{label_of(text)} {groups.get('took_samples')}" if is_bar else None  # of another total: another bar
         loss = number(groups.get("val_loss"))
-        if kind == "evaluation" and took_ns(groups) is None and (took_s := self.step_lines.take_duration()) is not None:
+        if kind == "evaluation" and took_ns(groups) is None and (took_s := self._evaluation_took()) is not None:
             groups = {**groups, "took_s": f"{took_s:.9f}"}
         if kind == "evaluation" and self._is_result_of_own_bar(took_ns(groups)):
             self._disown_bar()
             last, row = None, 0
         if kind == "evaluation" and self.nested.take_result(so_far.events, took_ns(groups), loss, len(so_far.rows)):
             return
-        if so_far.events.continue_last(kind, groups, row, loss):
+        if so_far.events.continue_last(kind, groups, row, loss) or so_far.events.is_same_again(kind, groups, row, loss):
             return
-        if rank in so_far.writers.ranks or so_far.events.is_repeated(kind, row, groups, rank=rank, is_bar=is_bar):
+        if rank in so_far.writers.ranks or so_far.events.is_repeated(kind, row, groups, rank=rank, bar=bar):
             return
         starts = so_far.segments.starts
         segment = max(0, len(starts) - 1)
@@ -254,6 +262,13 @@ class GrowingRun:
         losses = (loss, number(groups.get("train_loss")))
         if step is not None and any(value is not None and not math.isfinite(value) for value in losses):
             self.others.note_nonfinite(1, (step, self.num_lines), (step, self.num_lines))
+
+    def _evaluation_took(self) -> float | None:
+        """The seconds that the lines before an evaluation's tell, or their timestamps."""
+        timestamps = self.file.timestamps
+        since = self.step_lines.take_since(timestamps.moment) if timestamps.is_new else None
+        stated = self.step_lines.take_duration()
+        return since if stated is None else stated
 
     def _is_result_of_own_bar(self, took: int | None) -> bool:
         """Whether the bar that was taken for the training's is full, and an evaluation took just as long as it."""

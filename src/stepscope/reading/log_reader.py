@@ -14,7 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from stepscope.catalogue import detect
-from stepscope.catalogue.user_formats import taught_formats
+from stepscope.catalogue.taught import taught_formats
 from stepscope.core.errors import InputError
 from stepscope.core.redact import redact
 from stepscope.lines import hints

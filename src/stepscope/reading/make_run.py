@@ -9,13 +9,13 @@ import numpy as np
 
 from stepscope.core.settings import Settings, Value
 from stepscope.lines.format import Format
-from stepscope.reading.arrival_rows import is_by_arrival, leaves_out
 from stepscope.reading.clock_steps import SteadyClock
 from stepscope.reading.counted_lines import CountedLines
 from stepscope.reading.epoch_means import EpochMeans
 from stepscope.reading.file_track import FileTrack
 from stepscope.reading.mean_of_total import with_mean_of_total
 from stepscope.reading.other_lines import OtherLines
+from stepscope.reading.row_times import is_dated
 from stepscope.reading.so_far import SoFar
 from stepscope.reading.writers import rank_of
 from stepscope.run.model import Ints, Notice, Rank, Run, Segment, StepTable
@@ -35,6 +35,8 @@ class Assembled(NamedTuple):
     counted: CountedLines = CountedLines()  # where lines without a number are counted
     batches: int | None = None  # steps of an epoch, where a line says
     means: EpochMeans = EpochMeans()
+    figure_doubt: float = 0.0  # how far all figures may be off together, as a share
+    rate_tick: float = 0.0  # of the mean rate since the start that is the clock
 
 
 def make_run(
@@ -53,7 +55,7 @@ def make_run(
     stamps = clock.stamps(assembled.own_file.timestamps.stamps())
     events = so_far.events.table(rows, clock, follow_step=fmt.layout.events_follow_step)
     per_interval = rows.prints_intervals(fmt, first_rows, events, stamps, assembled.tokens_per_step)
-    by_arrival = is_recorded and is_by_arrival(fmt.clock, rows.tick_ns(fmt, None), clock.t_ns)
+    by_arrival = is_recorded and _is_by_arrival(assembled, clock.t_ns)
     times_itself = rows.times_itself(fmt, first_rows, clock.t_ns)
     table = functools.partial(
         rows.table,
@@ -64,10 +66,13 @@ def make_run(
         counted=assembled.counted,
         batches=assembled.batches,
         times_itself=times_itself,
+        rate_tick=assembled.rate_tick,
     )
     steps = table(by_arrival=by_arrival)
-    if is_recorded and not by_arrival and leaves_out(fmt.clock, steps.dur_ns * steps.span, clock.t_ns):
+    if is_recorded and not by_arrival and _leaves_out(fmt, steps, clock.t_ns):
         by_arrival, steps = True, table(by_arrival=True)
+    by_figures = fmt.clock.is_wall and not is_dated(clock.t_ns) and bool((steps.span > 0).any())
+    tick_ns = 0 if by_arrival or times_itself else rows.tick_ns(fmt, stamps, by_figures=by_figures)
     run = Run(
         paths=paths,
         format=fmt,
@@ -89,13 +94,17 @@ def make_run(
         stamps=stamps,
         clock_steps=clock.steps,
         mtime=mtime,
-        tick_ns=0 if by_arrival or times_itself else rows.tick_ns(fmt, stamps),
+        tick_ns=tick_ns,
+        figure_doubt=assembled.figure_doubt,
+        rate_tick=0.0 if by_arrival else assembled.rate_tick,
         times_rows=rows.times_rows,
         means=assembled.means.of(steps.step),
         is_interval=per_interval,
         is_recorded=is_recorded,
+        by_figures=by_figures,
         by_arrival=by_arrival,
         runtimes=others.runtimes(rows),
+        folds=others.folds.folds(int(steps.line[-1]) if len(steps) else None),
         ranks=_ranks(so_far, fmt, steps),
         unread=others.unread.families(),
         passed=others.passed.families(),
@@ -104,17 +113,25 @@ def make_run(
     return with_mean_of_total(run)
 
 
+def _is_by_arrival(assembled: Assembled, t_ns: Ints) -> bool:
+    # Imported for recordings only, like what is below: most logs are none, and every start would pay for it.
+    from stepscope.reading.arrival_rows import is_by_arrival
+
+    fmt = assembled.format
+    return is_by_arrival(fmt.clock, assembled.so_far.rows.tick_ns(fmt, None), t_ns)
+
+
+def _leaves_out(fmt: Format, steps: StepTable, t_ns: Ints) -> bool:
+    from stepscope.reading.arrival_rows import leaves_out
+
+    return leaves_out(fmt.clock, steps.dur_ns * steps.span, t_ns)
+
+
 def _segments(so_far: SoFar) -> tuple[Segment, ...]:
     starts = so_far.segments.starts
-    edges = [start.row for start in starts] + [len(so_far.rows)]
+    ends = [*(start.row for start in starts[1:]), len(so_far.rows)]
     return tuple(
-        Segment(
-            first_row=start.row,
-            num_rows=edges[index + 1] - start.row,
-            fresh=start.fresh,
-            training=start.training,
-        )
-        for index, start in enumerate(starts)
+        Segment(row, end - row, fresh, training) for (row, fresh, training, _), end in zip(starts, ends, strict=False)
     )
 
 

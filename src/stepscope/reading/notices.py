@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from stepscope.core.redact import redact
+from stepscope.core.redact import MAX_LENGTH, redact
 from stepscope.lines import notices
 from stepscope.lines.closing import goes_on
 from stepscope.reading.rows import RowStore
 from stepscope.run.model import NO_TIME, Notice
 
 _MAX_NOTICES = 200
+_MOST_OF_HANG = 320  # how long the ranks waited comes last
 _NO_DEPTH = -1
 _QUOTABLE = {"traceback", "error", "oom"}
 _RECOVERABLE = {"traceback", "error", "oom", "exception"}
@@ -83,8 +84,9 @@ class NoticeTrack:
         # The first notices say what happened, the last ones how it ended.
         if len(self.notices) >= _MAX_NOTICES:
             del self.notices[_MAX_NOTICES // 2]
+        most = _MOST_OF_HANG if kind == "hang" else MAX_LENGTH
         self.notices.append(
-            Notice(kind=kind, line=line, row=-1, text=redact(text), type_name=type_name, t_ns=self.moment)
+            Notice(kind=kind, line=line, row=-1, text=redact(text, most), type_name=type_name, t_ns=self.moment)
         )
 
     def placed(self, rows: RowStore) -> list[Notice]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from stepscope.core.redact import redact
 from stepscope.lines.runtimes import parse_runtime
+from stepscope.reading.fold_track import FoldTrack
 from stepscope.reading.remarks import RemarkTrack
 from stepscope.reading.rows import RowStore
 from stepscope.reading.skips import SkipTrack
@@ -31,10 +32,12 @@ class OtherLines:
         self.first_nonfinite: tuple[int, int] | None = None  # step and line
         self.last_nonfinite: tuple[int, int] | None = None
         self.skips = SkipTrack()
+        self.folds = FoldTrack()
         self._runtimes: list[Runtime] = []
 
     def hear(self, text: str, line: int) -> None:
-        """A line without a step: it may say how long the whole took."""
+        """A line without a step: it may say how long the whole took, or which fold of several begins."""
+        self.folds.hear(text, line)
         found = parse_runtime(text)
         if found is not None:
             self._runtimes = [*self._runtimes[-_MAX_RUNTIMES:], Runtime(*found, line, -1)]

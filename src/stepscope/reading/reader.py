@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Sequence
+from pathlib import Path
 
 from stepscope.core.errors import InputError
 from stepscope.reading.files import Arrangement, Head, LogPart, arrange, split_runs
@@ -12,8 +13,11 @@ from stepscope.reading.heads import Scores, read_heads
 from stepscope.reading.log_reader import LogReader, Progress
 from stepscope.reading.recognition import HOLD_CHARS, PIECE_BYTES
 from stepscope.run.model import Run
-from stepscope.source.files import Source, resolve
+from stepscope.source.files import Source, resolve, without_log
 from stepscope.source.recording import read_exit
+
+# What is wrong with a file that is no log of anything.
+_NO_LOG = frozenset({"not-a-training-log", "binary"})
 
 
 def read(*paths: str | os.PathLike[str], progress: Progress | None = None) -> Run:
@@ -24,7 +28,13 @@ def read(*paths: str | os.PathLike[str], progress: Progress | None = None) -> Ru
     picked = [_pick(os.fspath(path)) for path in paths]
     # The heads of a folder's files have been read to choose among them.
     heads = picked[0][1] if len(picked) == 1 else None
-    return read_sources([source for sources, _ in picked for source in sources], heads=heads, progress=progress)
+    try:
+        return read_sources([source for sources, _ in picked for source in sources], heads=heads, progress=progress)
+    except InputError as problem:
+        # That a folder's only file is no log is no more than that: it was not the file that was asked about.
+        if len(paths) == 1 and problem.key in _NO_LOG and Path(paths[0]).is_dir():
+            raise without_log(Path(paths[0])) from None
+        raise
 
 
 def read_sources(
@@ -99,7 +109,7 @@ def _pick(path: str) -> tuple[list[Source], list[Head] | None]:
         return sources, None
     heads = [(head, score) for head, score in map(Scores().score, sources) if score is not None]
     if not heads:
-        raise InputError("folder-without-log", place=path)
+        raise without_log(Path(path))
     best, _ = max(heads, key=lambda item: item[1])
     # A file without a step that can be counted belongs to no run of several files.
     found = next((run for run in split_runs([head for head, _ in heads]) if best in run), [best])

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from stepscope.catalogue import detect
 from stepscope.lines.format import Format
 from stepscope.lines.match import LOOKED_THROUGH, claim, prefix_shape
-from stepscope.reading.account import Account, assemble, give_account, shares
+from stepscope.reading.account import Account, assemble, best_of, give_account, shares
 from stepscope.reading.assembler import RunAssembler
 from stepscope.reading.tally import Claimed, Tally
 from stepscope.run.model import Candidate
@@ -133,7 +133,7 @@ class Recognition:
             accounts.append(self.account(header))
         if not accounts:
             return None
-        best = max(accounts, key=lambda account: account.value)
+        best = best_of(accounts)
         return Verdict(best.format, best.num_rows, shares(accounts))
 
     # -- who takes part -----------------------------------------------------------------------------------
@@ -148,7 +148,9 @@ class Recognition:
             # Nothing but bars: whose else should they be?
             if what.is_settling or (what.weak and (what.num_kinds > 1 or what.weak >= bars_alone))
         ]
-        found = [name for name in found if claimed[name].is_settling or claimed[name].weak == most_weak]
+        # A few lines more say little: checkpoints, which one format counts as steps and the other knows as events.
+        nearly = _BARS_SHARE * most_weak
+        found = [name for name in found if claimed[name].is_settling or claimed[name].weak >= nearly]
         taught = [fmt.name for fmt in self._taught if fmt.name in found]
         most = sorted(set(found).difference(taught), key=lambda name: (-claimed[name].steps, detect.place_of(name)))
         return [*taught, *sorted(most[:_MOST_TRIED], key=detect.place_of)]

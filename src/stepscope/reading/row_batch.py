@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import repeat
@@ -49,10 +50,15 @@ class RowBatch:
     data: Floats | None
     work: Floats | None
     t_ns: Ints | None
+    epoch: Ints | None
+    mean: Floats | None  # seconds of a step since the epoch began, and of its wait for data
+    mean_wait: Floats | None
+    mean_tick: Floats | None  # the last digit of the mean
     prefix: Prefix | None  # that all stamps are like
     placed: Ints | None = None  # the stamps as they count: days, years and set clocks added
     states_totals: bool = False  # a line of theirs says how many steps there are
-    _blocks: dict[int, list[Row]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _block: int = field(default=-1, init=False, repr=False, compare=False)  # of rows spelled out last
+    _spelled: list[Row] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.step)
@@ -67,24 +73,16 @@ class RowBatch:
 
     def rows(self) -> list[Row]:
         """The rows one by one."""
-        return self.spelled_out(0, len(self))
+        return list(self.spelled_out(0, len(self)))
 
-    def row(self, at: int) -> Row:
-        """One row; its neighbours are worked out with it."""
-        known = self._blocks.get(at // _BLOCK)
-        return known[at % _BLOCK] if known is not None else self.spelled_out(at, at + 1)[0]
-
-    def spelled_out(self, first: int, last: int) -> list[Row]:
+    def spelled_out(self, first: int, last: int) -> Iterator[Row]:
         """The rows from `first` up to `last` one by one; their neighbours are worked out with them."""
-        found: list[Row] = []
         while first < last:
             block = first // _BLOCK
-            known = self._blocks.get(block)
-            if known is None:
-                known = self._blocks[block] = self._spell_out(slice(block * _BLOCK, (block + 1) * _BLOCK))
-            found += known[first % _BLOCK : last - block * _BLOCK]
+            if block != self._block:
+                self._block, self._spelled = block, self._spell_out(slice(block * _BLOCK, (block + 1) * _BLOCK))
+            yield from self._spelled[first % _BLOCK : last - block * _BLOCK]
             first = (block + 1) * _BLOCK
-        return found
 
     def _spell_out(self, rows: slice) -> list[Row]:
         step = self.step[rows].tolist()
@@ -136,11 +134,11 @@ class _Part(RowBatch):
             **{name: getattr(self, name) for name in (*_COLUMNS, "prefix", "placed", "states_totals")} | columns
         )
 
-    def row(self, at: int) -> Row:
-        return self._whole.row(self._first + at)
-
-    def spelled_out(self, first: int, last: int) -> list[Row]:
+    def spelled_out(self, first: int, last: int) -> Iterator[Row]:
         return self._whole.spelled_out(self._first + first, self._first + last)
 
 
-_COLUMNS = ("step", "line", "figure", "loss", "is_bad", "mfu", "data", "work", "t_ns")
+_COLUMNS = (
+    *("step", "line", "figure", "loss", "is_bad", "mfu", "data", "work", "t_ns"),
+    *("epoch", "mean", "mean_wait", "mean_tick"),
+)

@@ -57,7 +57,7 @@ def row_times(
     num = len(step)
     if covers == "cumulative":
         return _RunningClock(step, unpack(figure), first_step, epoch_steps).times(first_rows)
-    if covers == "stamp" and not _is_dated(t_ns) and num and _any(figure, lambda block: block != NO_TIME):
+    if covers == "stamp" and not is_dated(t_ns) and num and _any(figure, lambda block: block != NO_TIME):
         covers = "window"  # a log without the moments that are its clock: what its lines print has to do
     if covers == "stamp" and not len(t_ns):
         return np.zeros(num, dtype=np.int64), np.broadcast_to(np.int64(0), num)
@@ -113,7 +113,7 @@ class _Own:
             self.values[first : first + len(block)] = block
 
 
-def _is_dated(t_ns: Ints) -> bool:
+def is_dated(t_ns: Ints) -> bool:
     """Whether rows have moments of their own: one alone, of another line near it, times nothing."""
     return len(t_ns) > 0 and (len(t_ns) == 1 or bool(np.any((t_ns[1:] != NO_TIME) & (t_ns[:-1] != NO_TIME))))
 

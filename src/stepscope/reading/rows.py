@@ -16,6 +16,7 @@ from stepscope.columns.run_length import RunLengthColumn
 from stepscope.lines.format import Covers, Format
 from stepscope.reading.clock_steps import SteadyClock, TimedRows, steady_clock
 from stepscope.reading.counted_lines import CountedLines
+from stepscope.reading.rated_clock import even_clock
 from stepscope.reading.row_batch import Row, RowBatch
 from stepscope.reading.row_times import is_coarse, is_interval, is_interval_work, row_times, tick_ns
 from stepscope.reading.timestamps import Setback
@@ -160,8 +161,10 @@ class RowStore:
 
     def spacing(self, first: int) -> int:
         """Steps between the last two rows from `first` on; 1 where there are no two."""
-        num = len(self)
-        return self.step_of(num - 1) - self.step_of(num - 2) if num - first > 1 else 1
+        tail, num = self._tail, self._num_kept + len(self._tail)
+        if num - first < 2:
+            return 1
+        return tail[-1].step - tail[-2].step if len(tail) > 1 else self.step_of(num - 1) - self.step_of(num - 2)
 
     def append(self, new: Row) -> None:
         """One more row."""
@@ -169,9 +172,6 @@ class RowStore:
             self._catch_up()
         self._few = None
         self._is_stamp_lent = new.is_stamp_lent
-        self._put(new)
-
-    def _put(self, new: Row) -> None:
         if new.stamp != NO_TIME:
             self._is_tail_stamped = True
         self._tail.append(new)
@@ -215,12 +215,13 @@ class RowStore:
 
     def show(self, num: int) -> None:
         """Make the next `num` staged rows visible."""
-        self._is_stamp_lent = False
         if self._few is not None:
-            shown, self._few = self._few[:num], self._few[num:]
+            shown, left = self._few[:num], self._few[num:]
             for row in shown:
-                self._put(row)
+                self.append(row)
+            self._few = left
             return
+        self._is_stamp_lent = False
         self._step.show(num)
         self.last_step = self._step.last
         self._num_kept += num
@@ -298,10 +299,15 @@ class RowStore:
         """Whether a running clock goes on with these figures."""
         return figure is not None and bool(self.last_figure <= unpack(take(figure, slice(1)))[0])
 
-    def tick_ns(self, fmt: Format, stamps: Stamps | None) -> int:
+    def tick_ns(self, fmt: Format, stamps: Stamps | None, *, by_figures: bool = False) -> int:
         """The step in which the clock behind the rows counts."""
         per = self._per[:] if self.times_rows else None
-        return tick_ns(fmt.clock.covers, self.figure, stamps.resolution_ns if stamps is not None else None, per)
+        return tick_ns(
+            "window" if by_figures else fmt.clock.covers,
+            self.figure,
+            stamps.resolution_ns if stamps is not None else None,
+            per,
+        )
 
     @property
     def times_rows(self) -> bool:
@@ -353,10 +359,12 @@ class RowStore:
         by_arrival: bool = False,
         times_itself: bool = False,
         batches: int | None = None,
+        rate_tick: float = 0.0,
     ) -> StepTable:
         """A frozen copy of what has grown so far; segments begin at `first_rows`, and `t_ns` are the timestamps.
 
-        `batches` is how many steps an epoch has.
+        `batches` is how many steps an epoch has; `rate_tick` the last digit of the rate that a running clock was worked
+        out from.
         """
         self._catch_up()
         num = len(self.step)
@@ -364,6 +372,8 @@ class RowStore:
         step, figure = self.step.share(), self._figure.share()
         if counted.interval > 1:
             step = counted.steps(unpack(step).astype(np.int64))
+        if rate_tick and covers == "cumulative":
+            figure = even_clock(unpack(step).astype(np.int64), unpack(figure).astype(np.int64), first_rows, rate_tick)
         dur: Printed | Ints = figure
         spans: Ints | None = np.broadcast_to(np.int64(1), num)
         if covers != "step" or self.figure.has_missing():

@@ -80,7 +80,7 @@ class SegmentStore:
         self.num_trainings += is_new
         if is_new:
             self._first_step = step
-            self._own_launch = set(self._launch)
+            self._own_launch = self._launch.copy()
         training_row = row if is_new else self.starts[-1].training_row
         self.starts.append(SegmentStart(row, fresh, self.num_trainings - 1, training_row))
         return is_new

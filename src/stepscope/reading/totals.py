@@ -40,6 +40,9 @@ class Totals:
         self._earlier: StatedTotal | None = None  # stated before the row at which the present one was
         self.shares = Shares()
         self._samples: float | None = None  # of the whole training
+        self._by_samples = (
+            False  # the batches of an epoch are worked out, and no epoch has shown yet that they are right
+        )
         self.epochs_done: list[float] = []  # by the lines of the first three steps and of the last
 
     @property
@@ -81,6 +84,10 @@ class Totals:
         if groups.get("samples_total"):
             self._samples = float(groups["samples_total"] or 0)
         found = {name: whole(groups.get(name)) for name in ("total", "batches", "epochs")}
+        each = whole(groups.get("samples_per_step"))
+        if each and not found["batches"] and groups.get("epoch_samples"):
+            found["batches"] = -(-(whole(groups["epoch_samples"]) or 0) // each)
+            self._by_samples = True
         if not any(found.values()):
             return
         epoch = whole(groups.get("epoch"))
@@ -134,10 +141,12 @@ class Totals:
 
     def begin_training(self, row: int) -> None:
         """Another training begins at row `row`: only what was stated since the row before holds for it."""
-        self._stated = {name: stated for name, stated in self._stated.items() if stated.row >= row}
-        self._offsets, self._uneven = {}, []
+        if self._stated:
+            self._stated = {name: stated for name, stated in self._stated.items() if stated.row >= row}
+        if self._offsets:
+            self._offsets, self._uneven = {}, []
         self._earlier = None
-        self.shares = Shares()
+        self.shares.forget()
         if not self.is_stated_since(row):
             self._max_steps = None
 
@@ -153,7 +162,11 @@ class Totals:
         place, self._place = self._place, (epoch, batch)
         spacing = batch - place[1] if place is not None and epoch == place[0] else self._batch_spacing
         before, self._batch_spacing = self._batch_spacing, spacing
-        if place is None or self.batches is not None or epoch != place[0] + 1:
+        is_settled = self.batches is not None and not self._by_samples
+        if place is None or is_settled or epoch != place[0] + 1:
+            return False
+        stated, self._by_samples = self.batches if self._by_samples else None, False
+        if stated is not None and place[1] <= stated <= place[1] + before:
             return False
         if place[1]:
             length = place[1] + (before - batch if 0 < batch < before else 0)

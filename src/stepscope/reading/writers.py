@@ -19,8 +19,6 @@ from stepscope.run.model import NO_TIME, Rank, steps_since
 
 # A second writer that goes on alone for this many rows is the run; the first has ended.
 _ALONE_ROWS = 30
-# A stretch of rows that may yet turn out to be another writer's is never longer than this.
-_MAX_DOUBTFUL_ROWS = 64
 _MAX_RANKS = 4096
 # So many rows whose numbers are all different and whose steps grow: line numbers, not ranks.
 _ROWS_TO_JUDGE = 3
@@ -177,8 +175,3 @@ class Writers:
             self.other = None if not mine else self.other
             return False
         return theirs or (step <= last and step > self.other.step[-1])
-
-
-def looks_interleaved(step: int, *, before: int, spacing: int, last: int, own_spacing: int, num_rows: int) -> bool:
-    """Whether a row goes on from step `before`, which a stretch of `num_rows` rows seemed to have left for good."""
-    return num_rows <= _MAX_DOUBTFUL_ROWS and step == before + spacing and step != last + own_spacing

@@ -124,8 +124,8 @@ def _what(fix: Fix, language: Language) -> str:
 
 def _range(one: Estimate, language: Language) -> str:
     """The interval of a share in brackets; nothing where both ends are written alike."""
-    low, high = language.percent(one.low), language.percent(one.high)
-    return "" if low == high else f" ({language.between(low, high)})"
+    span = language.percent_span(one.low, one.high)
+    return "" if span == language.percent(one.high) else f" ({span})"
 
 
 def cause_rows(report: FleetReport, language: Language) -> list[Row]:

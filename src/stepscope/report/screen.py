@@ -103,7 +103,7 @@ class _Screen:
 
     def top(self) -> list[Text]:
         """The doubt in one line, where there is one, and the answer in three."""
-        doubt = eta_doubt(self.report, self.language)
+        doubt = eta_doubt(self.report, self.language, has_cost=True)
         most = _MOST_LINES_OF_TOP
         found = self._wrapped(capital(doubt), "bold red", most=most) if doubt is not None else []
         first, *others = head(self.report, self.language, self.width)

@@ -57,7 +57,8 @@ def find_ending(run: Run) -> Ending | None:
     # The shell says this of a process that was still there: saving, or on its way through another pass.
     if killed is not None and _IS_KILLED.search(killed.cause.text) and killed.cause.line > (_last_line(run) or 0):
         return Ending(killed.kind, last, killed.cause.line, say("state-words", text=killed.cause.text))
-    if last is not None and goal is not None and last >= goal and not is_loop_of_fits(run):
+    is_one_of_several = run.num_trainings_left > 0
+    if last is not None and goal is not None and last >= goal and not is_one_of_several and not is_loop_of_fits(run):
         return Ending("finished", last, _last_line(run), say("state-total", step=last, total=goal))
     words, death = _closing_words(run), final_death(run)
     failed = _failed(run, last)
@@ -65,6 +66,8 @@ def find_ending(run: Run) -> Ending | None:
         return Ending(death.kind, last, death.cause.line, say("state-words", text=death.cause.text))
     if failed is not None and (words is None or is_short(run, total)):
         return failed
+    if is_one_of_several:
+        return None  # what is over is this training
     if words is not None:
         is_stated = total is not None and run.settings["max_steps"].origin != "detected"
         is_all = last is not None and is_stated and not is_short(run, total)

@@ -100,6 +100,8 @@ def evaluation_interval(run: Run) -> tuple[int | None, int]:
     steps, segments = np.array([stop.step for stop in stops]), np.array([stop.segment for stop in stops])
     # An evaluation before the first step is printed with that step's number, even if it is not 0.
     is_first = len(stops) > _ENOUGH_EVENTS - 1 and stops[0].next_row == 0
+    if not is_first and stops[0].next_row == 0 and steps[0] == run.format.layout.first_step == 1:
+        steps[0] = 0
     grain = _grain(run)
     every, _ = _common_spacing(steps[is_first:], segments[is_first:], grain)
     # Many trainers evaluate once more after their last step, wherever that is.

@@ -18,6 +18,7 @@ import numpy as np
 from stepscope.core.settings import Settings
 from stepscope.lines.format import Clock, Format
 from stepscope.run.epoch_means import EpochMean, placed
+from stepscope.run.folds import Folds
 from stepscope.run.parts import (
     Asides,
     Candidate,
@@ -89,10 +90,13 @@ class Run:
     tick_ns: int = 0  # resolution of the clock that timed the rows; 0 where it is fine
     order: Literal["given", "stamps", "steps"] = "given"  # how several files were put in order
     repeated_paths: tuple[str, ...] = ()  # files left out because another one holds the same lines
+    figure_doubt: float = 0.0  # how far the figures of all rows may be off together, as a share
+    rate_tick: float = 0.0  # last digit of the mean rate since the start that the clock was worked out from
     times_rows: bool = False  # each figure is the time of all steps of its row, of which it is made the mean
     is_interval: bool = False  # the figure that should be one step's covers all steps since the last line
     means: tuple[EpochMean, ...] = ()  # of the epochs whose lines print them
     runtimes: tuple[Runtime, ...] = ()
+    folds: Folds | None = None  # where the log says that it holds several trainings
     ranks: tuple[Rank, ...] = ()  # the ranks, where several print their steps
     unread: tuple[UnreadFamily, ...] = ()  # what was not understood, as far as it was kept
     passed: tuple[UnreadFamily, ...] = ()  # what the format knows and passes over, as far as it was kept
@@ -100,6 +104,7 @@ class Run:
     candidates: tuple[Candidate, ...] = ()  # the formats that were tried on the log, the one that reads it first
     asides: Asides = field(default_factory=Asides)
     is_recorded: bool = False  # the timestamps are arrivals that we saw ourselves
+    by_figures: bool = False  # what the lines print times the rows, as there are no timestamps
     by_arrival: bool = False  # they time the rows, instead of the coarser clock that the lines print
     exit: Exit | None = None  # how the recorded command ended
 
@@ -169,6 +174,11 @@ class Run:
         )
         spans = self.steps.span if is_each else np.minimum(self.steps.span, 1)
         return spans * self.tick_ns
+
+    @property
+    def num_trainings_left(self) -> int:
+        """How many trainings come after the last one of the log, where it says so."""
+        return 0 if self.folds is None else self.folds.num_left(self.num_trainings)
 
     @property
     def num_trainings(self) -> int:
@@ -266,6 +276,11 @@ class Run:
             return self.format.clock._replace(
                 covers="window",
                 note="The timestamps show that the printed time is that of all steps since the last line, not of one.",
+            )
+        if self.by_figures:
+            includes = self.format.clock.figure_includes
+            return self.format.clock._replace(
+                covers="window", includes=self.format.clock.includes if includes is None else includes
             )
         if self.by_arrival:
             return self.format.clock._replace(

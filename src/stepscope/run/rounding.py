@@ -37,3 +37,13 @@ def rounding_of(run: Run, rows: np.ndarray) -> Rounding:
     if len(ticks) > 1 and float((np.abs(np.diff(ticks)) >= 1).mean()) >= _EVENS_OUT:
         return Rounding(0.0, tick_s / 2 if is_cut else 0.0)
     return Rounding(tick_s / 2, tick_s if is_cut else tick_s / 2)
+
+
+def rate_doubt_s(run: Run) -> float:
+    """How far the end of a running clock may be off that was worked out from a rounded mean rate since the start."""
+    doubt_s = 0.0
+    for segment in run.segments if run.rate_tick else ():
+        rows = slice(segment.first_row, segment.first_row + segment.num_rows)
+        last, elapsed_s = run.steps.step[rows][-1:], float(run.steps.seconds[rows].sum())
+        doubt_s += float((elapsed_s**2 * run.rate_tick / 2 / np.maximum(last, 1)).sum())
+    return doubt_s

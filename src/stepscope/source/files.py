@@ -12,17 +12,15 @@ import zlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from io import BufferedReader
+from itertools import islice
 from pathlib import Path, PurePath
 from typing import BinaryIO, NamedTuple, Protocol, cast
 
 from stepscope.core.boundary import open_file, open_named_pipe
 from stepscope.core.errors import InputError
 from stepscope.core.opening import is_pipe
-from stepscope.source.mlflow import last_written, newest_run, run_document
-from stepscope.source.rare_lines import rare_lines
 from stepscope.source.recording import recorded_log, stamped_chunks
 from stepscope.source.trainer_records import trainer_records
-from stepscope.source.walk import files_below
 
 _SEARCHED_BYTES = 1 << 24  # before and after the middle of a long log, for rare lines
 CHUNK_BYTES = 1 << 21  # enough lines that the work per chunk does not show, few enough to stay in the cache
@@ -34,6 +32,7 @@ _NOT_LOGS = {
     for kind in ("py", "md", "yaml", "yml", "toml", "ini", "cfg", "html", "css", "js", "ipynb", "sh", "bin", "pt")
 }
 _MAX_FOLDER_FILES = 2000
+_MOST_NAMED = 4  # where none of them is a log
 _STDIN = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
 
 
@@ -70,6 +69,8 @@ class Source(NamedTuple):
             yield from stamped_chunks(self.path)
             return
         if self.is_mlflow and self.path is not None:
+            from stepscope.source.mlflow import run_document  # imported for such folders only, as below
+
             yield run_document(self.path)
             return
         with _open(self) as (stream, plain):
@@ -107,6 +108,8 @@ class Source(NamedTuple):
                 if length - after <= 3 * size:
                     stream.seek(after)
                     return [stream.read(3 * size).partition(b"\n")[2]]
+                from stepscope.source.rare_lines import rare_lines  # imported for long logs only
+
                 found, begin = [], after
                 for start in ((after + length - size) // 2, length - size):
                     stream.seek(begin)
@@ -150,6 +153,8 @@ def resolve(argument: str) -> list[Source]:
             status = records.stat()
             return [Source(name=str(records), path=records, mtime=status.st_mtime, size=status.st_size)]
         if path.is_dir():
+            from stepscope.source.mlflow import last_written, newest_run
+
             run = newest_run(path)
             if run is not None:
                 return [Source(name=str(run), path=run, mtime=last_written(run), is_mlflow=True)]
@@ -167,6 +172,8 @@ def resolve(argument: str) -> list[Source]:
 
 def _folder(folder: Path) -> list[Source]:
     found = []
+    from stepscope.source.walk import files_below  # imported for folders only
+
     for path, depth, status in files_below(folder):
         if is_no_log(path.name) or not status.st_size:
             continue
@@ -177,8 +184,20 @@ def _folder(folder: Path) -> list[Source]:
     # Of very many, the best are looked at, not the first: how many names there are is bounded by the search.
     found = sorted(found, key=lambda item: item[:4])[:_MAX_FOLDER_FILES]
     if not found:
-        raise InputError("folder-without-log", place=str(folder))
+        raise without_log(folder)
     return [Source(name=str(path), path=path, mtime=mtime, size=-size) for *_, size, path, mtime in found]
+
+
+def without_log(folder: Path) -> InputError:
+    """That there is no log in a folder, and what there is."""
+    from stepscope.source.walk import files_below
+
+    names = [str(path.relative_to(folder)) for path, *_ in islice(files_below(folder), _MAX_FOLDER_FILES)]
+    if not names:
+        return InputError("folder-empty", place=str(folder))
+    more = ["…"] if len(names) > _MOST_NAMED else []
+    listed = ", ".join(names[:_MOST_NAMED] + more)
+    return InputError("folder-without-log", place=str(folder), count=len(names), names=listed)
 
 
 def is_no_log(name: str) -> bool:

@@ -119,12 +119,14 @@ def _is_garbage(sample: bytes) -> bool:
 
 
 def clean(line: str) -> str:
-    """`line` without colours, cursor movements and overstrikes, and of bounded length."""
+    """`line` without colours, cursor movements, overstrikes and syslog's tabs, and of bounded length."""
     line = line[:MAX_LINE_CHARS].lstrip("\ufeff")  # files that were joined have their marks in the middle
     if "\x1b" in line:
         line = ANSI.sub("", line)
     if "\x08" in line:
         line = _overstruck(line)
+    if "#011" in line:
+        line = line.replace("#011", "\t")  # syslog's word for a tab, in the logs of cloud services
     return line.replace("\x00", "") if "\x00" in line else line
 
 

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import re
 
-_QUOTE = re.compile(r"^\s{0,3}(?:>\s?)+(?=\s*\S)")
-_FENCE = re.compile(r"^\s{0,3}(?:```|~~~)[\w+-]*\s*$")
-_BOLD = re.compile(r"(?<!\*)\*\*(?=[^\s*])(.{1,400}?)(?<=[^\s*])\*\*(?!\*)|(?<!\w)__(?=\S)(.{1,400}?)(?<=\S)__(?!\w)")
-_TAG = re.compile(r"</?(?:b|i|em|strong|code|pre|p|br|span|div|font|tt|samp)(?:\s[^<>]{0,200})?/?>", re.IGNORECASE)
-_ENTITY = re.compile(r"&(?:lt|gt|amp|quot|nbsp|#\d{1,5});")
-_ESCAPED = re.compile(r"\\([\[\]_*|#<>-])")
+from stepscope.core.lazy_pattern import LazyPattern
+
+_QUOTE = LazyPattern(r"^\s{0,3}(?:>\s?)+(?=\s*\S)")
+_FENCE = LazyPattern(r"^\s{0,3}(?:```|~~~)[\w+-]*\s*$")
+_BOLD = LazyPattern(r"(?<!\*)\*\*(?=[^\s*])(.{1,400}?)(?<=[^\s*])\*\*(?!\*)|(?<!\w)__(?=\S)(.{1,400}?)(?<=\S)__(?!\w)")
+_TAG = LazyPattern(r"</?(?:b|i|em|strong|code|pre|p|br|span|div|font|tt|samp)(?:\s[^<>]{0,200})?/?>", re.IGNORECASE)
+_ENTITY = LazyPattern(r"&(?:lt|gt|amp|quot|nbsp|#\d{1,5});")
+_ESCAPED = LazyPattern(r"\\([\[\]_*|#<>-])")
 
 
 # A table whose lines became one: its rows end and begin with a rule.
-_FOLDED = re.compile(r"(?<=\|)[ \t]+(?=\|)")
+_FOLDED = LazyPattern(r"(?<=\|)[ \t]+(?=\|)")
 _LEAST_FOLDED = 4
 # The name of a source file at the right edge, as rich's logger prints it.
-_AT_RIGHT_EDGE = re.compile(r" {3,}[\w./-]{1,60}\.py:\d{1,5}\s*$")
+_AT_RIGHT_EDGE = LazyPattern(r" {3,}[\w./-]{1,60}\.py:\d{1,5}\s*$")
 
 
 def unfolded(line: str) -> list[str]:

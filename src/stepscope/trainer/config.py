@@ -81,7 +81,9 @@ class TrainConfig:
     # system
     backend: str = _setting("nccl", "Backend of collectives under torchrun; always gloo on a CPU")
     device: str = _setting("cuda", "Device: cpu, cuda, cuda:1, mps")
-    dtype: str = _setting("auto", "Precision: float32, bfloat16 or float16; auto picks the best that the device has")
+    dtype: str = _setting(
+        "auto", "Precision: float32, bfloat16 or float16; auto picks the best that the device has (docs/trainer.md)"
+    )
     compile: bool = _setting(True, "Use torch.compile, warmed up before the clock starts")
     # settings that nanoGPT does not have
     seed: int = _setting(1337, "Seed of the weights and the data (nanoGPT always uses 1337)")

@@ -202,8 +202,17 @@ def _settle(config: TrainConfig, world: World, log: RunLog) -> tuple[TrainConfig
         folder, with_optimizers = Path(config.out_dir), not config.eval_only
         saved = load(folder, say=log.say, in_slices=config.shard, with_optimizers=with_optimizers)
         with told_as("train-bad-checkpoint", _place(config)):
-            config = replace(config, threads=config.threads or int(saved.get("config", {}).get("threads", 0)))
+            config = as_before(config, saved.get("config", {}), world.device)
     return for_this_machine(config, world.device, log.say), saved
+
+
+def as_before(config: TrainConfig, saved: dict[str, Any], device: torch.device) -> TrainConfig:
+    """The settings with what the machine decided for the run that is resumed: other numbers would add up otherwise."""
+    config = replace(config, threads=config.threads or int(saved.get("threads", 0)))
+    is_ours = "recipe" in saved  # nanoGPT writes down a precision that it does not compute in on a CPU
+    if config.dtype == "auto" and is_ours and str(saved.get("device", "")).startswith(device.type):
+        config = replace(config, dtype=str(saved.get("dtype", "auto")))
+    return config
 
 
 def _make_model(config: TrainConfig, world: World, log: RunLog, meta: Meta | None, saved: dict[str, Any] | None) -> GPT:

@@ -176,7 +176,9 @@ def error_page(problem: StepscopeError, language: Language) -> str:
 
 def error_text(problem: StepscopeError, language: Language) -> str:
     """What happened and what to do, as markup."""
-    args = {name: redact(str(value)) for name, value in problem.args_for_text.items()}
+    args = {
+        name: value if isinstance(value, int) else redact(str(value)) for name, value in problem.args_for_text.items()
+    }
     args.setdefault("place", redact(problem.place or "-"))
     key = f"error-{problem.key}"
     hint = language.hint(key, **args)

@@ -6,6 +6,10 @@ import re
 from functools import lru_cache
 
 _EVALUATION = re.compile(r"(?:^|[/_ .:-])(?:val|valid|validation|eval|evaluation|test)(?=[/_ .:-]|$)")
+_EVALUATION_TIME = re.compile(
+    r"(?:^|/)tim(?:e|ing|ings|er|ers)/(?:run_)?(?:eval|evals|evaluate|evaluation|val|validation|validate|test)$"
+    r"|(?:^|[/_])(?:eval|evaluation|val|validation|test)[/_](?:run_?time|time|duration)(?:_s|_sec|_secs|_seconds)?$"
+)
 _DECORATION = re.compile(
     r"^(?:train|training|trn|batch|epoch|iter|avg|mean|running|smoothed)_?(?=.)|_(?:train|step|epoch|avg|mean)$"
 )
@@ -16,6 +20,12 @@ _TOTAL = ("loss", "total_loss", "loss_total", "losses_total", "nll_loss", "lm_lo
 def is_evaluation(name: str) -> bool:
     """Whether a metric comes from an evaluation."""
     return _EVALUATION.search(name.lower()) is not None
+
+
+@lru_cache(maxsize=4096)
+def is_evaluation_time(name: str) -> bool:
+    """Whether a column says how many seconds an evaluation took."""
+    return _EVALUATION_TIME.search(name.lower()) is not None
 
 
 @lru_cache(maxsize=4096)

@@ -100,6 +100,7 @@ def untimed_table(name: str, title: str, holder: Holder) -> Format:
         Sample(f"{name}: step 49 loss 7.5", "step", {"step": 49, "loss": 7.5}),
         Sample(f"{name}: step 50 of 100", "step", {"step": 50, "total": 100, "loss": None}),
         Sample(f"{name}: evaluation step 99 val_loss 4.25", "evaluation", {"step": 99, "val_loss": 4.25}),
+        Sample(f"{name}: evaluation step 99 took_s 12.500000000", "evaluation", {"step": 99, "took_s": 12.5}),
         Sample(f"{name}: evaluation", "evaluation", {"step": None, "val_loss": None}),
         Sample(f"{name}: step 49 los", None),
     )

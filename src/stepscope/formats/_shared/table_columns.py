@@ -5,13 +5,14 @@ A clock is a moment (`stamp`), seconds since the start (`elapsed`) or the time o
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from stepscope.formats._shared.metric_names import is_evaluation, loss_rank
+from stepscope.formats._shared.metric_names import is_evaluation, is_evaluation_time, loss_rank
 from stepscope.formats._shared.table_clocks import Reading, Timed, agreed, runs
 from stepscope.lines.figures import parse_clock
 
@@ -40,6 +41,10 @@ _LEFT = frozenset(
 _SHARES = _words("done_frac frac_done done_fraction fraction_done")
 _LEAST_SHARES, _SAME_TOTAL = 3, 0.005
 _TOTALS = ("max_steps", "max_iters", "max_iterations", "total_steps", "total_iters", "total_iterations")
+# The same among settings, and what is a count elsewhere.
+_SET_TOTALS = frozenset(
+    (*_TOTALS, "num_steps", "num_iters", "num_iterations", "train_steps", "num_train_steps", "steps")
+)
 _UNITS = {
     **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1.0),
     **dict.fromkeys(("ms", "msec", "millis", "milliseconds"), 1e-3),
@@ -80,7 +85,6 @@ _UNIX = (1e9, 4.2e9)
 _MIN_SOUND = 0.8
 _START_SHARE = 0.03
 _MAX_STEP = 1 << 53
-_SHORT = 16  # digits of a step that is below that for certain
 _MAX_SECONDS = 1e9
 
 
@@ -107,10 +111,12 @@ class Columns(NamedTuple):
     evaluations: tuple[str, ...] = ()
     losses: tuple[str, ...] = ()
     val_losses: tuple[str, ...] = ()
+    evaluation_times: tuple[str, ...] = ()
     num_steps: int | None = None  # by the share of the training that is done on each row
 
     def with_metrics(self, names: Iterable[str]) -> Columns:
         """The same columns, with the metrics among `names`."""
+        names = tuple(names)
         evaluations = tuple(name for name in names if is_evaluation(name))
         ranked = sorted((rank, name) for name in names if (rank := loss_rank(name)) is not None)
         losses = [name for _, name in ranked]
@@ -118,6 +124,7 @@ class Columns(NamedTuple):
             evaluations=evaluations,
             losses=tuple(name for name in losses if not is_evaluation(name)),
             val_losses=tuple(name for name in losses if is_evaluation(name)),
+            evaluation_times=tuple(name for name in names if is_evaluation_time(name)),
         )
 
 
@@ -136,7 +143,7 @@ def find_columns(names: Sequence[str], rows: Sequence[Row]) -> Columns | None:
         by_kind.setdefault(clock.kind, clock)
     stamp, duration = by_kind.get("stamp"), by_kind.get("duration")
     total = next((plain[name] for name in _TOTALS if name in plain and _bounds(plain[name], step, rows)), None)
-    num_steps = None if total is not None else _by_share(plain, step, rows)
+    num_steps = None if total is not None else _by_share(plain, step, rows) or _by_settings(step, rows)
     # The time of each step next to moments says most; otherwise the clock that leaves nothing out comes first.
     best = duration if stamp and duration else stamp or by_kind.get("elapsed") or duration
     if stamp and duration and _began_earlier(by_kind.get("elapsed"), duration, rows):
@@ -156,6 +163,18 @@ def _by_share(plain: Mapping[str, str], step: str, rows: Sequence[Row]) -> int |
         if max(totals) - min(totals) <= _SAME_TOTAL * max(totals):
             return round(totals[-1])
     return None
+
+
+def _by_settings(step: str, rows: Sequence[Row]) -> int | None:
+    """How many steps there will be, where a row before the first step holds the settings."""
+    found = []
+    for row in rows:
+        if row.get(step) not in (None, ""):
+            break
+        found += [to_number(row[name]) for name in row if _plain(name).rpartition("/")[2] in _SET_TOTALS]
+    totals = {int(total) for total in found if total is not None and total > 0 and total.is_integer()}
+    last = max((to_number(row.get(step)) or 0.0 for row in rows), default=0.0)
+    return totals.pop() if len(totals) == 1 and max(totals) >= last else None
 
 
 def _bounds(name: str, step: str, rows: Sequence[Row]) -> bool:
@@ -217,13 +236,30 @@ def _references(
         ]
 
 
-def step_of(row: Row, columns: Columns) -> int | None:
-    """The step of a row; None when it has none."""
-    cell = row.get(columns.step)
-    if isinstance(cell, str) and len(cell) < _SHORT and cell.isdecimal():
-        return int(cell)
-    number = to_number(cell)
-    return int(number) if number is not None and 0 <= number < _MAX_STEP and number == int(number) else None
+def steps_of(rows: Sequence[Row], columns: Columns) -> list[int | None]:
+    """The step of each row; None for one that has none."""
+    return [
+        int(number) if number is not None and 0 <= number < _MAX_STEP and number == int(number) else None
+        for number in numbers_of([row.get(columns.step) for row in rows])
+    ]
+
+
+def times_of(rows: Sequence[Row], columns: Columns) -> list[float | None]:
+    """The seconds of each row by its table's clock, 0 where that is a moment or there is none; None without a time."""
+    clock = columns.clock
+    if columns.kind == "untimed" or clock is None:
+        return [0.0] * len(rows)
+    if columns.kind == "stamp":
+        return [None if moment_of(row, clock) is None else 0.0 for row in rows]
+    if clock.is_rate or clock.kind == "stamp":
+        return [seconds_of(row, clock) for row in rows]
+    numbers = numbers_of([row.get(clock.name) for row in rows])
+    return [
+        seconds
+        if number is not None and 0 <= (seconds := number * clock.scale) < _MAX_SECONDS
+        else seconds_of(row, clock)
+        for number, row in zip(numbers, rows, strict=True)
+    ]
 
 
 def seconds_of(row: Row, clock: TimeColumn | None) -> float | None:
@@ -257,13 +293,24 @@ def moment_of(row: Row, clock: TimeColumn | None) -> str | None:
     return None
 
 
-def first_number(row: Row, names: Iterable[str]) -> float | None:
-    """The first number, NaN and infinity included, that the row has under one of `names`."""
+def first_numbers(rows: Sequence[Row], names: Sequence[str]) -> list[float | None]:
+    """Of each row the first number, NaN and infinity included, that it has under one of `names`."""
+    found: list[float | None] = [None] * len(rows)
     for name in names:
-        number = to_number(row.get(name), finite=False)
-        if number is not None:
-            return number
-    return None
+        values = [row.get(name) if known is None else None for row, known in zip(rows, found, strict=True)]
+        numbers = numbers_of(values, finite=False)
+        found = [number if known is None else known for number, known in zip(numbers, found, strict=True)]
+    return found
+
+
+def numbers_of(values: Sequence[object], *, finite: bool = True) -> list[float | None]:
+    """Each cell as a number, or None; a column in which all are numbers at once."""
+    if {*map(type, values)} <= {str, float, int}:
+        with contextlib.suppress(ValueError, OverflowError):
+            numbers: list[float | None] = list(map(float, values))  # type: ignore[arg-type]
+            if not finite or all(map(math.isfinite, numbers)):  # type: ignore[arg-type]
+                return numbers
+    return [to_number(value, finite=finite) for value in values]
 
 
 def to_number(value: object, *, finite: bool = True) -> float | None:

@@ -19,10 +19,11 @@ from stepscope.formats._shared.table_columns import (
     Columns,
     Row,
     find_columns,
-    first_number,
+    first_numbers,
     moment_of,
     seconds_of,
-    step_of,
+    steps_of,
+    times_of,
 )
 from stepscope.lines.format import Line
 from stepscope.source.encodings import decode_text
@@ -69,18 +70,26 @@ class _Table:
     def rows(self) -> list[Row]:
         return [line for line in self.lines if line is not None and not isinstance(line, str)]
 
+    @cached_property
+    def columns(self) -> Columns | None:
+        """What its columns mean, by its first rows."""
+        return find_columns(self.names, self.rows[:_JUDGED_ROWS])
+
 
 def table_lines(name: str, figure: str) -> tuple[Line, ...]:
     """The lines of the table format `name`; `figure` is the pattern of its clock."""
     return (
         Line("step", rf"{name}: step (?P<step>\d+){_TOTAL}{figure}(?: loss (?P<loss>{NUMBER}))?$"),
         Line(
-            "evaluation", rf"{name}: evaluation(?: step (?P<step>\d+))?{_MOMENT}?(?: val_loss (?P<val_loss>{NUMBER}))?$"
+            "evaluation",
+            rf"{name}: evaluation(?: step (?P<step>\d+))?{_MOMENT}?(?: val_loss (?P<val_loss>{NUMBER}))?"
+            r"(?: took_s (?P<took_s>[\d.]+))?$",
         ),
     )
 
 
 MOMENT = _MOMENT
+_MOST_S = 1e8
 ELAPSED = rf" elapsed_s (?P<elapsed_s>[\d.]+){_MOMENT}?"
 DURATION = rf" dur_s (?P<dur_s>[\d.]+){_MOMENT}?"
 
@@ -115,7 +124,7 @@ def _claimant(head: bytes) -> str | None:
     bad = sum(isinstance(line, str) for line in table.lines[:-1])
     if bad > (1 - _MIN_SOUND) * (bad + len(table.rows)):
         return None
-    columns = find_columns(table.names, table.rows[:_JUDGED_ROWS])
+    columns = table.columns
     if columns is None or any(other <= set(table.names) for other in _OTHERS):
         return None
     names = set(table.names)
@@ -129,7 +138,7 @@ def _claimant(head: bytes) -> str | None:
 
 def _to_lines(name: str, blob: bytes) -> Iterator[str]:
     table = _table(blob)
-    columns = find_columns(table.names, table.rows[:_JUDGED_ROWS]) if table else None
+    columns = table.columns if table else None
     if table is None or columns is None:
         return
     _table.cache_clear()  # its rows take many times the bytes of the file
@@ -159,17 +168,19 @@ def _end_of(row: Row) -> str | None:
 
 def write_rows(name: str, lines: Sequence[Row | str | None], columns: Columns) -> Iterator[str]:
     """Each row as a line of the format `name`: a step, an evaluation, or, one after the other, both."""
+    rows = [line for line in lines if line is not None and not isinstance(line, str)]
+    numbers = zip(steps_of(rows, columns), times_of(rows, columns), first_numbers(rows, columns.losses), strict=True)
+    write = _step_writer(name, columns)
     held: Row | None = None  # the last step, for as long as rows of the same step may complete it
-    held_step, held_s = 0, 0.0
+    held_step, held_s, held_loss = 0, 0.0, None
     after: list[str] = []
     first: int | None = None  # the first step: a table that begins above 0 counts up to its total
     for line in lines:
         if line is None or isinstance(line, str):
             after.append(line or "")
             continue
-        step = step_of(line, columns)
-        evaluation = _evaluation(name, line, step, columns) if columns.evaluations else None
-        seconds = None if step is None else _time_of(line, columns)
+        step, seconds, loss = next(numbers)
+        evaluation = _evaluation(name, line, step, columns) if columns.evaluations or columns.evaluation_times else None
         if step is None or seconds is None or (evaluation is not None and not _is_step(line, columns)):
             # A row that belongs to no step counts as not understood: no line of the format looks like this.
             rest = "" if step is not None else _end_of(line) or f"{name}: a row without a step"
@@ -177,28 +188,22 @@ def write_rows(name: str, lines: Sequence[Row | str | None], columns: Columns) -
             continue
         if held is not None and step == held_step and _can_merge(held, line, columns):
             held = {**line, **{key: value for key, value in held.items() if value not in (None, "")}}
-            held_s = _time_of(held, columns) or 0.0
+            held_s = times_of([held], columns)[0] or 0.0
+            held_loss = first_numbers([held], columns.losses)[0]
             after.append(evaluation or "")
             continue
         first = step if first is None else first
         if held is not None:
-            yield _step(name, held_step, held, held_s, columns, beyond=int(bool(first)))
+            yield write(held, held_step, held_s, held_loss, int(bool(first)))
         if after:
             yield from after
             after = []
         if evaluation is not None:
             yield evaluation
-        held, held_step, held_s = line, step, seconds
+        held, held_step, held_s, held_loss = line, step, seconds, loss
     if held is not None:
-        yield _step(name, held_step, held, held_s, columns, beyond=int(bool(first)))
+        yield write(held, held_step, held_s, held_loss, int(bool(first)))
     yield from after
-
-
-def _time_of(row: Row, columns: Columns) -> float | None:
-    """The seconds of a row by its table's clock, 0 where that is a moment or there is none; None without a time."""
-    if columns.kind == "stamp":
-        return None if moment_of(row, columns.clock) is None else 0.0
-    return 0.0 if columns.kind == "untimed" else seconds_of(row, columns.clock)
 
 
 def _can_merge(one: Row, other: Row, columns: Columns) -> bool:
@@ -217,28 +222,37 @@ def _is_step(row: Row, columns: Columns) -> bool:
     )
 
 
-def _step(name: str, step: int, row: Row, seconds: float, columns: Columns, *, beyond: int) -> str:
-    text = f"{name}: step {step}"
-    total = columns.total and step_of(row, columns._replace(step=columns.total))
-    total = columns.num_steps if total is None else total
-    if total:
-        text += f" of {total + beyond}"
-    if columns.kind in {"elapsed", "duration"}:
-        label = "elapsed_s" if columns.kind == "elapsed" else "dur_s"
-        text += f" {label} {seconds:.9f}"
-    if columns.stamp is not None:
-        text += moment_of(row, columns.stamp) or ""
-    loss = first_number(row, columns.losses)
-    return text if loss is None else f"{text} loss {loss:.7g}"
+def _step_writer(name: str, columns: Columns) -> Callable[[Row, int, float, float | None, int], str]:
+    """What writes a row as the line of a step: the row, its number, seconds and loss, and how far totals are beyond."""
+    label = {"elapsed": " elapsed_s ", "duration": " dur_s "}.get(columns.kind)
+    totals = columns._replace(step=columns.total) if columns.total else None
+
+    num_steps, stamp = columns.num_steps, columns.stamp
+
+    def write(row: Row, step: int, seconds: float, loss: float | None, beyond: int) -> str:
+        text = f"{name}: step {step}"
+        total = num_steps if totals is None else steps_of([row], totals)[0]
+        if total:
+            text += f" of {total + beyond}"
+        if label is not None:
+            text += f"{label}{seconds:.9f}"
+        if stamp is not None:
+            text += moment_of(row, stamp) or ""
+        return text if loss is None else f"{text} loss {loss:.7g}"
+
+    return write
 
 
 def _evaluation(name: str, row: Row, step: int | None, columns: Columns) -> str | None:
-    if all(row.get(key) in (None, "") for key in columns.evaluations):
+    took = first_numbers([row], columns.evaluation_times)[0]
+    took_s = took if took is not None and 0 < took < _MOST_S else None
+    if took_s is None and all(row.get(key) in (None, "") for key in columns.evaluations):
         return None
     text = f"{name}: evaluation" + (f" step {step}" if step is not None else "")
     text += moment_of(row, columns.stamp) or ""
-    loss = first_number(row, columns.val_losses)
-    return text if loss is None else f"{text} val_loss {loss:.7g}"
+    loss = first_numbers([row], columns.val_losses)[0]
+    text += "" if loss is None else f" val_loss {loss:.7g}"
+    return text if took_s is None else f"{text} took_s {took_s:.9f}"
 
 
 def _is_json(lines: Sequence[str]) -> bool:
@@ -294,9 +308,11 @@ def _parse_csv(lines: Sequence[str]) -> _Table | None:
     if names is None or not _is_header(names):
         return None
     found: list[Row | str | None] = [None] * (first + 1)
-    for line in lines[first + 1 :]:
-        cells = _cells(line, delimiter) if line.strip() else []
-        if not cells or cells == names:
+    below = lines[first + 1 :]
+    is_plain = _are_plain(below, delimiter)
+    for line in below:
+        cells = line.split(delimiter) if is_plain else _cells(line, delimiter) if line.strip() else []
+        if not cells or not line or cells == names:
             # A second header is that of a process which appended to the table of the one before.
             found.append(None)
         elif len(cells) == len(names):
@@ -304,6 +320,13 @@ def _parse_csv(lines: Sequence[str]) -> _Table | None:
         else:
             found.append(line)
     return _Table(tuple(names), found, is_json=False)
+
+
+def _are_plain(lines: Sequence[str], delimiter: str) -> bool:
+    """Whether no cell has anything to strip or is in quotes, so that the lines need only be split."""
+    text = "".join(lines).replace(delimiter, "")
+    is_dense = text.isascii() and text.isprintable() and " " not in text and '"' not in text
+    return is_dense and max(map(len, lines), default=0) < _SPLIT_CHARS
 
 
 def _cells(line: str, delimiter: str) -> list[str] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -165,14 +165,12 @@ class HandOver:
         """Give the rows before this one; the line to stop at, if one of them changes what the next ones mean."""
         target = self._target
         while (odd := feed.advance(row)) is not None:
-            line, loss = odd
-            feed.confirm_losses(line)
-            if not target.add_offered(base + line + 1):
-                self._add_lines(chunk, line, base)
-            if loss is not None:
-                target.set_loss(loss)
+            if not odd.is_added:
+                self._add_lines(chunk, odd.line, base)
+            if odd.loss is not None:
+                target.set_loss(odd.loss)
             if target.outlook != outlook:
-                return line + 1
+                return odd.line + 1
         return None
 
     def _add_lines(self, chunk: Chunk, line: int, base: int) -> int:
@@ -202,6 +200,14 @@ class HandOver:
         self._target.add_event(recipe.which, groups, text[recipe.start : recipe.end], line)
 
 
+class OddRow(NamedTuple):
+    """A row that was not staged with others: its line, whether it was added without it, the loss on a line behind."""
+
+    line: int
+    is_added: bool
+    loss: float | None
+
+
 class RowFeed:
     """Lets the rows of a chunk appear in the target while the lines between them are read."""
 
@@ -218,8 +224,8 @@ class RowFeed:
                 is_odd |= clock[1:] < clock[:-1]
             if is_odd.any():
                 self._odd = np.flatnonzero(is_odd) + 1
-        self._alone = frozenset(self._odd.tolist())
         self._barriers: list[int] = []
+        self._stretches: list[list[int]] = []  # of rows that are staged together, where the rules allow it
         self._loss_lines: list[int] = []
         self._losses: dict[int, float] = {}  # by row, those printed on a line of their own
         self._row = 0
@@ -263,8 +269,14 @@ class RowFeed:
 
     def set_barriers(self, lines: Ints) -> None:
         """Lines that may add rows of their own, or change what a row means: no rows are staged across them."""
-        found = np.concatenate([self._odd, np.searchsorted(self._lines, lines), [len(self._lines)]])
-        self._barriers = distinct(found)[::-1].tolist()
+        num = len(self._lines)
+        found = distinct(np.concatenate([[0, num], self._odd, np.searchsorted(self._lines, lines)]))
+        is_odd = np.zeros(num, dtype=bool)
+        is_odd[self._odd] = True
+        # Of an odd row no rule would be quiet, and to ask them about two takes longer than to add these two.
+        first, last = found[:-1] + is_odd[found[:-1]], found[1:] - _FEW_ROWS
+        self._stretches = np.column_stack([first, last])[first < last][::-1].tolist()
+        self._barriers = found[::-1].tolist()
 
     def confirm_losses(self, line: int) -> None:
         """Tell the target of losses that were printed before a line."""
@@ -272,29 +284,48 @@ class RowFeed:
             self._loss_lines = [own for own in self._loss_lines if own >= line]
             self._target.confirm_losses()
 
-    def advance(self, row: int) -> tuple[int, float | None] | None:
-        """Let all rows before this one count, up to one that must be read by itself: its line, and its loss."""
+    def advance(self, row: int) -> OddRow | None:
+        """Let all rows before this one count, up to one after which to look again, or that needs its line."""
         while self._row < row:
-            assert self._rows is not None
             if self._row >= self._last:
-                while self._barriers[-1] <= self._row:
-                    self._barriers.pop()
-                # Of an odd row no rule would be quiet, and to ask them about two takes longer than to add these two.
-                is_alone = self._row in self._alone or self._barriers[-1] - self._row <= _FEW_ROWS
-                if is_alone and self._target.offer(self._rows, self._row):
-                    return self._pass()
-                part = self._rows.part(self._row, self._barriers[-1])
-                if not self._target.stage_rows(part):
-                    return self._pass()
-                self._part, self._first, self._last = part, self._row, self._barriers[-1]
+                odd = self._add_alone(row) or self._stage()
+                if odd is not None:
+                    return odd
             assert self._part is not None
             upto = min(row, self._last)
             self._target.show_rows(self._part, self._row - self._first, upto - self._first)
             self._row = upto
         return None
 
-    def _pass(self) -> tuple[int, float | None]:
-        """The line of the next row, which is not among the staged ones, and its loss."""
-        self._row += 1
+    def _add_alone(self, row: int) -> OddRow | None:
+        """Add the rows up to the next that are staged together, but not beyond `row`; None if that is not possible."""
+        assert self._rows is not None
+        while self._stretches and self._stretches[-1][1] <= self._row:
+            self._stretches.pop()
+        last = min(row, self._stretches[-1][0]) if self._stretches else row
+        if last <= self._row:
+            return None
+        if self._losses:
+            last = self._row + 1
+            self.confirm_losses(int(self._lines[self._row]))
+        num = self._target.add_alone(self._rows, self._row, last)
+        return self._pass(num, is_added=True) if num else None
+
+    def _stage(self) -> OddRow | None:
+        """Stage the rows up to the next barrier; where the rules object, the first of them is the next by itself."""
+        assert self._rows is not None
+        while self._barriers[-1] <= self._row:
+            self._barriers.pop()
+        part = self._rows.part(self._row, self._barriers[-1])
+        if self._target.stage_rows(part):
+            self._part, self._first, self._last = part, self._row, self._barriers[-1]
+            return None
+        self.confirm_losses(int(self._lines[self._row]))
+        is_added = self._target.add_alone(self._rows, self._row, self._row + 1) > 0
+        return self._pass(1, is_added=is_added)
+
+    def _pass(self, num: int, *, is_added: bool) -> OddRow:
+        """The next rows are not among the staged ones: the last of them."""
+        self._row += num
         self._last = self._row
-        return int(self._lines[self._row - 1]), self._losses.get(self._row - 1)
+        return OddRow(int(self._lines[self._row - 1]), is_added, self._losses.get(self._row - 1))

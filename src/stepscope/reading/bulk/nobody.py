@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stepscope.columns.statistics import distinct
-from stepscope.lines import notices, runtimes
+from stepscope.lines import folds, notices, runtimes
 from stepscope.lines.format import Format
 from stepscope.lines.match import SEARCHED
 from stepscope.lines.prefix import digits_may_be_prefix, split_prefix
@@ -61,7 +61,9 @@ class Nobody:
         # A pattern that begins with a newline is looked for twice as fast as one that begins at any line's start.
         self._anywhere = re.compile(f"\\n[ \\t]*+(?={on_one_line(tried)})", re.MULTILINE)
         self._words = _rows_of(words)
-        self._asking = _rows_of(notices.words() | set(runtimes.WORDS))  # a line with one of them is looked at
+        self._asking = _rows_of(
+            notices.words() | set(runtimes.WORDS) | set(folds.WORDS)
+        )  # a line with one of them is looked at
         self._is_prepared = True
 
     def find(self, buffer: npt.NDArray[np.uint8], places: Ints, lengths: Ints, lines: Ints) -> Ints:

@@ -19,8 +19,10 @@ from stepscope.run.model import NO_TIME
 Bools = npt.NDArray[np.bool_]
 _MISSING = {
     **{"step": 0, "figure": NO_TIME, "t_ns": NO_TIME, "is_bad": 0},
-    **dict.fromkeys(("loss", "mfu", "data", "work"), math.nan),
+    **dict.fromkeys(("loss", "mfu", "data", "work", "mean", "mean_wait", "mean_tick"), math.nan),
+    "epoch": -1,
 }
+_OPTIONAL = ("figure", "loss", "mfu", "data", "work", "t_ns", "epoch", "mean", "mean_wait", "mean_tick")
 
 
 class _Group(NamedTuple):
@@ -35,20 +37,15 @@ class _Group(NamedTuple):
     data: Floats | None
     work: Floats | None
     t_ns: Ints | None
+    epoch: Ints | None = None
+    mean: Floats | None = None
+    mean_wait: Floats | None = None
+    mean_tick: Floats | None = None
 
     def only(self, good: Bools) -> _Group:
         """Those lines that are sound."""
-        return _Group(
-            lines=self.lines[good],
-            step=self.step[good],
-            figure=take(self.figure, good),
-            loss=take(self.loss, good),
-            is_bad=self.is_bad,
-            mfu=take(self.mfu, good),
-            data=take(self.data, good),
-            work=take(self.work, good),
-            t_ns=take(self.t_ns, good),
-        )
+        others = {name: take(getattr(self, name), good) for name in _OPTIONAL}
+        return _Group(lines=self.lines[good], step=self.step[good], is_bad=self.is_bad, **others)
 
 
 class RowBlock:
@@ -121,7 +118,13 @@ class RowBlock:
             work = np.where(nanos > 0, as_floats(row.tokens_per_s) * nanos / NS, np.nan)
         t_ns = None if row.stamp is None else row.stamp(whole)
         figure, loss, mfu = (_narrow(column) for column in (figure, loss, mfu))
-        return _Group(lines, step, figure, loss, is_bad, mfu, data, work, t_ns), good
+        epoch = mean = wait = tick = None
+        if row.means is not None:
+            epoch = None if row.means.epoch is None else whole[row.means.epoch]
+            mean = as_floats(row.means.mean)
+            wait = None if row.means.wait is None else as_floats(row.means.wait)
+            tick = np.full(num, row.means.tick_s)
+        return _Group(lines, step, figure, loss, is_bad, mfu, data, work, t_ns, epoch, mean, wait, tick), good
 
     def _spread_out(self, group: _Group) -> None:
         """Put a group's numbers to the places of their lines."""
@@ -152,20 +155,7 @@ class RowBlock:
         if self._only is not None:
             step, lines = self._only.step, self._only.lines
             is_bad = np.ones(len(step), dtype=bool) if self._only.is_bad else None
-            only = self._only
-            return RowBatch(
-                step=step,
-                line=lines,
-                figure=only.figure,
-                loss=only.loss,
-                is_bad=is_bad,
-                mfu=only.mfu,
-                data=only.data,
-                work=only.work,
-                t_ns=only.t_ns,
-                prefix=self._prefix,
-                states_totals=self._states_totals,
-            )
+            return self._batch(step, lines, is_bad, {name: getattr(self._only, name) for name in _OPTIONAL})
         if not self._num_groups:
             return None
         lines = np.flatnonzero(is_row)
@@ -174,18 +164,11 @@ class RowBlock:
             if code is not None:
                 columns[name] = Printed(columns[name], code)
         is_bad = columns["is_bad"] != 0 if "is_bad" in columns else None
+        return self._batch(columns["step"], lines, is_bad, {name: columns.get(name) for name in _OPTIONAL})
+
+    def _batch(self, step: Ints, lines: Ints, is_bad: Bools | None, others: dict[str, Any]) -> RowBatch:
         return RowBatch(
-            step=columns["step"],
-            line=lines,
-            figure=columns.get("figure"),
-            loss=columns.get("loss"),
-            is_bad=is_bad,
-            mfu=columns.get("mfu"),
-            data=columns.get("data"),
-            work=columns.get("work"),
-            t_ns=columns.get("t_ns"),
-            prefix=self._prefix,
-            states_totals=self._states_totals,
+            step=step, line=lines, is_bad=is_bad, prefix=self._prefix, states_totals=self._states_totals, **others
         )
 
 

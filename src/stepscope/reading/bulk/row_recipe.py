@@ -26,7 +26,8 @@ from stepscope.lines.skipped import count_place
 from stepscope.reading.bulk.line_shape import LineShape, free_digits, make_shape
 from stepscope.reading.bulk.numbers import MAX_DIGITS, Floats, Ints, Number, find_windows
 from stepscope.reading.bulk.sight import Sight
-from stepscope.reading.epoch_means import MEAN
+from stepscope.reading.epoch_means import DATA_MEAN, MEAN, tick_of
+from stepscope.reading.rest_of_epoch import EPOCH_TIME
 from stepscope.reading.step_line import EVALUATED
 
 MOMENTS = ("unix_s", "unix_ms")
@@ -43,7 +44,7 @@ _NOT_HERE = (
     "samples_done",
     "of_samples",
     "mean_steps_per_s",
-    MEAN,
+    EPOCH_TIME,
     *EVALUATED,
     *OWN_EVENTS,
 )
@@ -62,6 +63,15 @@ class Loss(NamedTuple):
     constant: float | None = None
 
 
+class EpochFigures(NamedTuple):
+    """The means since an epoch began, by the numbers they are, and the last digit of the one of its steps."""
+
+    epoch: int | None
+    mean: int
+    wait: int | None
+    tick_s: float
+
+
 class RowRecipe(NamedTuple):
     """What a step line is made of; indices are those of `numbers`."""
 
@@ -73,6 +83,7 @@ class RowRecipe(NamedTuple):
     data: int | None
     tokens: int | None
     tokens_per_s: int | None
+    means: EpochFigures | None
     stamp: Callable[[Whole], Ints] | None
     prefix: Prefix | None  # that the stamp is like
     tag: Prefix | None  # that stood before the line
@@ -147,6 +158,7 @@ class RowPlanner:
             data=data,
             tokens=tokens,
             tokens_per_s=rate,
+            means=self._means(),
             stamp=stamp,
             prefix=prefix,
             **totals,
@@ -172,6 +184,7 @@ class RowPlanner:
         data: int | None = None,
         tokens: int | None = None,
         tokens_per_s: int | None = None,
+        means: EpochFigures | None = None,
         stamp: Callable[[Whole], Ints] | None = None,
         prefix: Prefix | None = None,
         total: int | None = None,
@@ -188,6 +201,7 @@ class RowPlanner:
             data=data,
             tokens=tokens,
             tokens_per_s=tokens_per_s,
+            means=means,
             stamp=stamp,
             prefix=prefix and prefix._replace(match=None),  # what rows carry may go from process to process
             tag=self._sight.found.prefix,
@@ -252,6 +266,20 @@ class RowPlanner:
             raise NotPlainError
         epoch, first, length = self._unsigned("epoch"), self._format.layout.first_epoch, batches
         return lambda whole: (whole[epoch] - first) * length + whole[batch]
+
+    def _means(self) -> EpochFigures | None:
+        """The means that the line prints beside its figures."""
+        groups = self._groups
+        if not groups.get(MEAN):
+            return None
+        if not groups.get("dur_s"):
+            raise NotPlainError
+        return EpochFigures(
+            epoch=self._unsigned("epoch") if groups.get("epoch") else None,
+            mean=self._number(MEAN),
+            wait=self._number(DATA_MEAN) if groups.get(DATA_MEAN) else None,
+            tick_s=tick_of(groups[MEAN] or ""),
+        )
 
     def _fix_prefix(self) -> None:
         """What is before the line besides its timestamp, such as a rank, must stay what it is."""

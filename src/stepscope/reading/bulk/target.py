@@ -10,7 +10,7 @@ from stepscope.lines.match import Claim
 from stepscope.lines.prefix import Prefix
 from stepscope.reading.assembler import RunAssembler
 from stepscope.reading.other_lines import MAX_UNREAD
-from stepscope.reading.rows import Row, RowBatch
+from stepscope.reading.rows import RowBatch
 from stepscope.reading.rules import rules_for
 from stepscope.reading.step_line import Groups
 from stepscope.reading.unread import UnreadTrack
@@ -21,7 +21,6 @@ class BulkTarget:
 
     def __init__(self, assembler: RunAssembler) -> None:
         self._assembler = assembler
-        self._offered: Row | None = None  # the row that `stage_rows` has just refused
 
     @property
     def num_lines(self) -> int:
@@ -34,27 +33,20 @@ class BulkTarget:
 
     def add(self, line: str) -> None:
         """Take one clean line the ordinary way."""
-        self._offered = None
         self._assembler.add(line)
 
-    def add_offered(self, line: int) -> bool:
-        """Take the row that was just refused by itself, if that is all there is to its line."""
-        row, self._offered = self._offered, None
-        if row is None or row.line != line:
-            return False
-        self._assembler.add_row(row)
-        return True
+    def add_alone(self, rows: RowBatch, first: int, last: int) -> int:
+        """Add rows one by one without their lines: how many, up to one that changes what the next lines mean.
 
-    def offer(self, rows: RowBatch, at: int) -> bool:
-        """Whether a row that does not simply go on from the one before it can be taken by itself; then it is next."""
+        None of them where there is more to their lines than their numbers.
+        """
         assembler = self._assembler
         if rows.t_ns is not None or assembler.file.timestamps.is_new or assembler.step_lines.is_expecting:
-            return False
-        # Where lines state totals, or an epoch's bars hold an evaluation, a row is more than its numbers.
-        if rows.states_totals or assembler.format.layout.bars_hold_evaluation:
-            return False
-        self._offered = rows.row(at)
-        return True
+            return 0
+        # Where lines state totals or means, or an epoch's bars hold an evaluation, a row is more than its numbers.
+        if rows.states_totals or rows.mean is not None or assembler.format.layout.bars_hold_evaluation:
+            return 0
+        return assembler.add_rows(rows.spelled_out(first, last))
 
     def claim(self, text: str) -> Claim:
         """Which line of the format a stripped line is."""
@@ -159,7 +151,6 @@ class BulkTarget:
             return False
         for rule in rules_for(assembler.format.clock):
             if not rule.is_quiet(batch, assembler.so_far):
-                self.offer(rows, 0)
                 return False
         assembler.so_far.rows.stage(batch)
         return True
@@ -173,6 +164,7 @@ class BulkTarget:
         self._assembler.bars.draw_own()
         self._assembler.so_far.segments.forget_announcements()
         self._assembler.so_far.rows.show(num)
+        self._assembler.means.note_many(rows, first, last, len(self._assembler.so_far.rows) - num)
         if rows.prefix is not None and rows.t_ns is not None:
             own = self._assembler.so_far.rows
             before = own.stamp_of(len(own) - 2) if num > 1 else None

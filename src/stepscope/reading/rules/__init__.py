@@ -59,6 +59,8 @@ WITHOUT_CLOCK: tuple[Rule, ...] = tuple(rule for rule in RULES if rule not in (s
 
 # Of a row that simply goes on (a later step, nothing announced, nothing being repeated) all others have nothing to say.
 FOR_ROWS_THAT_GO_ON: tuple[Rule, ...] = (second_writer, clock_restarts)
+# Of one that goes back without a word of an end or a start, those that go by such a word have nothing to say.
+FOR_ROWS_THAT_GO_BACK: tuple[Rule, ...] = tuple(rule for rule in RULES if rule not in (usual_pace, announced_start))
 
 
 def rules_for(clock: Clock) -> tuple[Rule, ...]:
@@ -68,9 +70,9 @@ def rules_for(clock: Clock) -> tuple[Rule, ...]:
 
 def rules_for_row(row: Row, so_far: SoFar) -> tuple[Rule, ...]:
     """The rules that may have something to say about a row, in their order."""
-    last = so_far.rows.last_step
-    if last is not None and row.step > last and so_far.copied_row is None:
-        segments = so_far.segments
-        if segments.starts and not segments.is_announced:
-            return FOR_ROWS_THAT_GO_ON if so_far.doubtful or so_far.writers.other or so_far.clock.is_running else ()
-    return rules_for(so_far.clock)
+    last, segments = so_far.rows.last_step, so_far.segments
+    if last is None or so_far.copied_row is not None or not segments.starts or segments.is_announced:
+        return rules_for(so_far.clock)
+    if row.step <= last:
+        return FOR_ROWS_THAT_GO_BACK
+    return FOR_ROWS_THAT_GO_ON if so_far.doubtful or so_far.writers.other or so_far.clock.is_running else ()

@@ -5,8 +5,10 @@ from __future__ import annotations
 from stepscope.reading.rows import Row, RowBatch
 from stepscope.reading.rules._verdict import DROP, RuleSample, Verdict
 from stepscope.reading.so_far import SoFar
-from stepscope.reading.writers import looks_interleaved
 from stepscope.run.model import NO_TIME
+
+# A stretch of rows that may yet turn out to be another writer's is never longer than this.
+_MAX_DOUBTFUL_ROWS = 64
 
 SAMPLES = (
     # The same step with another time.
@@ -39,8 +41,10 @@ SAMPLES = (
 def judge(row: Row, so_far: SoFar) -> Verdict | None:
     """Put a row aside that goes on where a second writer left off."""
     writers, last = so_far.writers, so_far.last_step
-    is_possible = writers.other is not None or so_far.doubtful is not None or row.step == last
-    if not is_possible or not so_far.segments.starts or so_far.is_announced or so_far.is_timed_by_running_clock(row):
+    is_suspected = row.step > last and _goes_on_from_before(row, so_far)
+    if writers.other is None and row.step != last and not is_suspected:
+        return None
+    if not so_far.segments.starts or so_far.is_announced or so_far.is_timed_by_running_clock(row):
         return None
     if writers.other is not None:
         if not writers.is_others(row.step, last, so_far.spacing):
@@ -51,7 +55,7 @@ def judge(row: Row, so_far: SoFar) -> Verdict | None:
         # The same step with another time, and nothing between that speaks of an end.
         writers.open_other([row.step], [row.figure], [row.stamp])
         return DROP
-    if so_far.doubtful is not None and not so_far.goes_back(row) and _shows_interleaving(row, so_far):
+    if is_suspected and _shows_interleaving(row, so_far):
         _put_segment_aside(so_far)
     return None
 
@@ -62,18 +66,18 @@ def is_quiet(batch: RowBatch, so_far: SoFar) -> bool:
     return is_alone and bool(batch.step[0] > so_far.last_step)
 
 
-def _shows_interleaving(row: Row, so_far: SoFar) -> bool:
+def _goes_on_from_before(row: Row, so_far: SoFar) -> bool:
     """Whether a row goes on where the run was before a segment that no line announced."""
-    assert so_far.doubtful is not None
+    if so_far.doubtful is None:
+        return False
     before, spacing = so_far.doubtful
-    return looks_interleaved(
-        row.step,
-        before=before,
-        spacing=spacing,
-        last=so_far.last_step,
-        own_spacing=so_far.spacing,
-        num_rows=len(so_far.rows) - so_far.segments.starts[-1].row,
-    )
+    return row.step == before + spacing
+
+
+def _shows_interleaving(row: Row, so_far: SoFar) -> bool:
+    """Whether it does not go on where the segment is, which is short: the run seemed to have left for good."""
+    num_rows = len(so_far.rows) - so_far.segments.starts[-1].row
+    return num_rows <= _MAX_DOUBTFUL_ROWS and row.step != so_far.last_step + so_far.spacing
 
 
 def _put_segment_aside(so_far: SoFar) -> None:

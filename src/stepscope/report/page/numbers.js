@@ -21,6 +21,7 @@ const MINUTE = 59.95; // from here on a duration is written in minutes, in hours
 const HOUR = 59.5 * 60;
 const MOST_OF_A_UNIT = 99.5; // the end of a range may go on to 99 of a unit
 const WIDE = 3; // a range as wide as so many of its larger unit leaves the smaller one unsure
+const DECADES_APART = 100; // ends so many times apart have no unit in common that suits both
 const LARGE_UNITS = () => ({ min: 60, h: 3600, [day]: 86400 });
 
 // [value, digits, unit], largest first; `scale` is a duration whose units to use instead.
@@ -37,17 +38,27 @@ function parts(seconds, scale) {
   return pair(Math.round(seconds / 3600), 24, day, "h");
 }
 
-// Both ends of a range, in the same units: those of its middle. A wide one has no more digits than it leaves sure.
+// Both ends of a range, in the same units: those of its middle. A wide one has no more digits than it leaves sure;
+// where its ends lie decades apart, each has its own unit.
 function ends(low, high) {
+  const [first, last] = [parts(low, high), parts(high)];
+  if (!isNothing(first) && low > 0 && high >= DECADES_APART * low) return [coarse(low), coarse(high)];
   for (const [size, unit, limit] of /** @type {[number, string, number][]} */ ([[1, "s", MINUTE], [60, "min", HOUR]])) {
     if (size <= low && (low + high) / 2 < limit && limit <= high && high < MOST_OF_A_UNIT * size) {
       return [[[Math.round(low / size), 0, unit]], [[Math.round(high / size), 0, unit]]];
     }
   }
-  const [first, last] = [parts(low, high), parts(high)];
   const unit = LARGE_UNITS()[last[0][2]];
   if (unit && !isNothing(first) && high - low >= WIDE * unit) return [inLargeUnits(low, first), inLargeUnits(high, last)];
   return [first, last];
+}
+
+// A duration in the largest unit that suits it, in whole ones; of a few seconds also tenths.
+function coarse(seconds) {
+  const found = parts(seconds);
+  if (found.length > 1) return inLargeUnits(seconds, found);
+  const [value, , unit] = found[0];
+  return [[value, unit === "s" && seconds < 9.95 ? 1 : 0, unit]];
 }
 
 // The nearest whole number of the larger of two units.

@@ -6,7 +6,7 @@ from stepscope.analysis.report import Report
 from stepscope.core.message import Share
 from stepscope.core.redact import redact
 from stepscope.i18n import Language
-from stepscope.source.nvidia_smi import Hardware
+from stepscope.source.hardware import Hardware
 
 _GIB = 1 << 30
 

@@ -106,7 +106,7 @@ def normal_lines(report: Report, language: Language) -> list[str]:
         lines.append(language.text("run-evaluations-inside"))
     every = report.run.settings.count("log_interval")
     if every and every > 1 and report.run.clock.is_per_step:
-        lines.append(language.text("run-sampled", count=every))
+        lines.append(language.text("run-sampled-by-total" if step.is_by_total else "run-sampled", count=every))
     return lines
 
 

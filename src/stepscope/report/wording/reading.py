@@ -7,8 +7,10 @@ from stepscope.audit._base import Check
 from stepscope.core.message import Share
 from stepscope.core.redact import redact
 from stepscope.i18n import Language
+from stepscope.report.wording.summary import leading_cost, outside_of_log
 
 _SHOWN = 4
+_UNEXPLAINED = frozenset({"stall", "gap"})
 _WORTH_SAYING = 0.1
 
 
@@ -32,12 +34,15 @@ def _shown(report: Report) -> list[Check]:
     return (doubts[:_SHOWN] + clocks)[:_SHOWN]
 
 
-def eta_doubt(report: Report, language: Language) -> str | None:
-    """The doubt in one line, for an answer of one line."""
+def eta_doubt(report: Report, language: Language, *, has_cost: bool = False) -> str | None:
+    """The doubt in one line, for an answer of one line; where `has_cost`, the largest cost follows with its seconds."""
     lines = doubt_lines(report, language)
     if not lines:
         return None
-    text = language.say(_shown(report)[0].message)
+    first = _shown(report)[0]
+    cost = leading_cost(report)
+    is_about = first.code == "R07" and (outside_of_log(report) if cost is None else cost.code in _UNEXPLAINED)
+    text = language.text("reading-doubt-below") if has_cost and is_about else language.say(first.message)
     return language.text("reading-eta-doubt", text=text)
 
 

@@ -108,6 +108,9 @@ def _unread_steps(report: Report) -> Message | None:
 def _cause(report: Report, death: Death | None) -> Message:
     if death is None:
         return report.state.evidence
+    hang = next((alarm.message for alarm in report.alarms if alarm.code == "hang"), None)
+    if hang is not None and death.cause.kind == "hang":
+        return hang  # which quotes the line, and says what it means
     line, text = death.cause.line, redact(_own_words(" ".join(death.cause.text.split())), _MOST_CAUSE)
     sizes = memory_asked(death.cause.text) if death.kind == "out_of_memory" else None
     if sizes is None:

@@ -8,7 +8,9 @@ from stepscope.analysis.report import Report
 from stepscope.analysis.waits import data_message
 from stepscope.i18n import Language
 
-_SAID_ELSEWHERE = frozenset({"trend-one", "trend-one-time", "trend-scatter", "data-share", "data-minor"})
+_SAID_ELSEWHERE = frozenset(
+    {"trend-one", "trend-one-time", "trend-scatter", "data-share", "data-share-step", "data-minor"}
+)
 _CHANGES = frozenset(
     f"trend-{name}" for name in ("steady", "steady-but", "between", "along", "along-times", "since", "since-times")
 )
@@ -23,7 +25,7 @@ def trend_lines(report: Report, language: Language) -> list[str]:
     if found.every is not None:
         pace = found.message.args["pace"]
         text += " " + language.text("trend-every", count=found.every, pace=pace)
-    if found.unit != "s":
+    if found.unit != "s" and not report.has_times:
         text += " " + language.text("rate-needs-size")
     return [text]
 

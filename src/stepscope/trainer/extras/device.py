@@ -29,6 +29,10 @@ Autocast = Callable[[], contextlib.AbstractContextManager[Any]]
 _Made = TypeVar("_Made")
 
 _PROBE_SECONDS = 120
+# Of float32's time: less than this is worth other digits.
+_CLEARLY_FASTER = 0.8
+# Multiplications and additions that take a CPU core half an hour: there the probe's seconds are nothing.
+_LONG_RUN = 1e14
 # Processes that wait for each other this long have lost each other.
 _LOST_AFTER = dt.timedelta(minutes=10)
 
@@ -139,10 +143,15 @@ def pick_precision(config: TrainConfig, device: torch.device, say: Callable[...,
         if config.dtype == "auto":
             return "bfloat16" if torch.cuda.is_bf16_supported() else "float16"
         return config.dtype
-    if config.dtype == "bfloat16" and device.type == "cpu":
+    chosen = config.dtype == "auto" and device.type == "cpu" and may_gain_from_bfloat16(config)
+    if chosen or (config.dtype == "bfloat16" and device.type == "cpu"):
         slower = probe_bfloat16(config)
-        if slower is not None and slower <= 1.0:
+        if slower is not None and slower <= (_CLEARLY_FASTER if chosen else 1.0):
+            if chosen:
+                say("train-bf16-faster", ratio=slower)
             return "bfloat16"
+        if chosen:
+            return "float32"
         if slower is None:
             say("train-bf16-crashes")
         else:
@@ -150,6 +159,19 @@ def pick_precision(config: TrainConfig, device: torch.device, say: Callable[...,
     elif config.dtype in {"float16", "bfloat16"}:
         say("train-cuda-only", dtype=config.dtype, device=device.type)
     return "float32"
+
+
+def may_gain_from_bfloat16(config: TrainConfig) -> bool:
+    """Whether `--dtype=auto` tries it on this CPU: never where losses shall be nanoGPT's, nor in runs of minutes."""
+    if config.recipe != "modern" or config.eval_only or not torch.backends.mkldnn.is_available():
+        return False
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:  # several processes might not decide alike
+        return False
+    if not torch.ops.mkldnn._is_mkldnn_bf16_supported():
+        return False
+    tokens = config.gradient_accumulation_steps * config.batch_size * config.block_size * config.max_iters
+    weights = 12 * config.n_layer * config.n_embd**2
+    return 6 * weights * tokens >= _LONG_RUN
 
 
 def make_autocast(config: TrainConfig, device: torch.device) -> Autocast:
@@ -196,8 +218,10 @@ def probe_bfloat16(config: TrainConfig) -> float | None:
 
 
 def probe() -> None:
-    """The child: one block of the run's width, forward and backward, in turn in both precisions."""
-    import statistics
+    """The child: one block of the run's width, forward and backward, in turn in both precisions.
+
+    The shortest of several, by the processor's clock: neighbours make some of them many times longer.
+    """
     import time
 
     from stepscope.trainer.model import GPT, ModelArgs
@@ -206,17 +230,16 @@ def probe() -> None:
     model = GPT(ModelArgs(**shape, n_layer=1, vocab_size=256, dropout=0.0))
     tokens = torch.zeros((2, shape["block_size"]), dtype=torch.long)
     took: dict[bool, list[float]] = {False: [], True: []}
-    for _ in range(6):
+    for _ in range(8):
         for half in (False, True):
-            start = time.perf_counter()
+            start = time.process_time()
             with torch.autocast("cpu", torch.bfloat16) if half else contextlib.nullcontext():
                 _, loss = model(tokens, tokens)
             loss.backward()
-            took[half].append(time.perf_counter() - start)
+            took[half].append(time.process_time() - start)
         if min(took[True]) > 2 * max(took[False]):
             break  # bfloat16 will not turn out faster
-    # The first round of each pays for memory and for choosing kernels.
-    print(statistics.median(took[True][1:] or took[True]) / statistics.median(took[False][1:] or took[False]))
+    print(min(took[True]) / min(took[False]))
 
 
 def random_state(device: torch.device) -> dict[str, Any]:
