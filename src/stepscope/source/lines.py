@@ -109,9 +109,6 @@ class LineSplitter:
             self._rest += hold
 
 
-_BACKSPACES = re.compile("(\x08+)")
-
-
 def _is_garbage(sample: bytes) -> bool:
     """More than a tenth of control characters, or of what is neither UTF-8 nor a language in a code page."""
     control = sum(sample.count(code) for code in range(32) if code not in (8, 9, 10, 12, 13, 27))
@@ -134,13 +131,11 @@ def clean(line: str) -> str:
 
 
 def _overstruck(line: str) -> str:
-    """`line` as a terminal would show it: a backspace goes back to the character before it, to be written over."""
+    """`line` as a terminal would show it: a backspace takes back the character before it."""
     shown: list[str] = []
-    at = 0
-    for piece in _BACKSPACES.split(line):
-        if piece.startswith("\x08"):
-            at = max(0, at - len(piece))
-            continue
-        shown[at : at + len(piece)] = piece
-        at += len(piece)
+    for char in line:
+        if char != "\x08":
+            shown.append(char)
+        elif shown:
+            shown.pop()
     return "".join(shown)

@@ -80,6 +80,12 @@ def stamped_chunks(log: Path) -> Iterator[bytes]:
         tail.close()
 
 
+def _as_it_was_shown(line: bytes) -> bytes:
+    """A line with what stood there until the program went back to its beginning, as some do to draw a bar again."""
+    text = line.rstrip(b"\r\n")
+    return text.rstrip(b"\b") + line[len(text) :] if text.endswith(b"\b") else line
+
+
 class RecordingTail:
     """The end of a recording, finished or growing; `end` gives the byte of the log to stop at, if there is one."""
 
@@ -114,7 +120,7 @@ class RecordingTail:
                 if arrival is not None and self._offset < arrival.upto <= most:
                     line = self._log.read(arrival.upto - self._offset)
                     self._offset += len(line)
-                    pieces.append(b"%.6f %s" % (self._clock.moment(arrival), line))
+                    pieces.append(b"%.6f %s" % (self._clock.moment(arrival), _as_it_was_shown(line)))
         if not pieces and is_final:
             rest = self._log.read(_CHUNK_BYTES)
             self._offset += len(rest)
