@@ -7,7 +7,6 @@ from stepscope.audit._base import Check
 from stepscope.core.message import Share
 from stepscope.core.redact import redact
 from stepscope.i18n import Language
-from stepscope.report.wording.summary import leading_cost, outside_of_log
 
 _SHOWN = 4
 _UNEXPLAINED = frozenset({"stall", "gap"})
@@ -40,10 +39,18 @@ def eta_doubt(report: Report, language: Language, *, has_cost: bool = False) -> 
     if not lines:
         return None
     first = _shown(report)[0]
-    cost = leading_cost(report)
-    is_about = first.code == "R07" and (outside_of_log(report) if cost is None else cost.code in _UNEXPLAINED)
-    text = language.text("reading-doubt-below") if has_cost and is_about else language.say(first.message)
+    is_below = has_cost and first.code == "R07" and _is_of_cost(report)
+    text = language.text("reading-doubt-below") if is_below else language.say(first.message)
     return language.text("reading-eta-doubt", text=text)
+
+
+def _is_of_cost(report: Report) -> bool:
+    """Whether the largest cost is what no line explains."""
+    # Imported where a cost follows: `stepscope eta` names none, and starts without all that this needs.
+    from stepscope.report.wording.summary import leading_cost, outside_of_log
+
+    cost = leading_cost(report)
+    return outside_of_log(report) is not None if cost is None else cost.code in _UNEXPLAINED
 
 
 def agreement_line(report: Report, language: Language) -> str | None:
