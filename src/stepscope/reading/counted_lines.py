@@ -12,6 +12,7 @@ from stepscope.lines.figures import MAX_STEP
 from stepscope.run.model import Ints
 
 _ENOUGH_LINES = 3
+_RATE_TICK = 0.001  # the Trainer rounds its mean rate to this
 _SHORT = 0.5  # of the usual share of an epoch: the first line is of less than a whole interval
 
 
@@ -49,12 +50,19 @@ def counted_lines(
 def all_steps(stated: Mapping[str, Value], counted: CountedLines, num_lines: int) -> int | None:
     """How many steps a training that is over had, by its mean rate: those after the last line have none of their own.
 
-    None where the lines already come to all of them, or to fewer than that by a whole interval.
+    None where the lines may already come to all of them, as far as the rate is printed, or to fewer than that by a
+    whole interval.
     """
     found, last = _by_rate(stated), counted.interval * (num_lines - counted.has_first_step)
     if found is None or not found < MAX_STEP or num_lines < _ENOUGH_LINES or counted.interval == 1:
         return None
-    return round(found) if 0 < round(found) - last < counted.interval else None
+    return round(found) if _rounded_away(stated) < found - last < counted.interval else None
+
+
+def _rounded_away(stated: Mapping[str, Value]) -> float:
+    """How many steps the digits that the mean rate lacks may come to, at most."""
+    seconds = stated.get("train_runtime_s")
+    return _RATE_TICK / 2 * seconds if isinstance(seconds, (int, float)) else 0.0
 
 
 def _has_first_step(epochs_done: list[float]) -> bool:
