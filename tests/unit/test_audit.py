@@ -139,7 +139,8 @@ def test_a_total_that_nothing_explains():
 
 def test_a_counter_that_jumps():
     jumping = [f"iter {step * step}: loss 3.0, time 100.00ms" for step in (1, 2, 3, 9, 10, 40, 41, 43, 90, 200, 201)]
-    assert check_of("R08", jumping).verdict == "disagrees"
+    found = check_of("R08", jumping)
+    assert (found.verdict, str(found.message)) == ("disagrees", "The iterations do not count evenly.")
     assert check_of("R08", RUN).verdict == "agrees"
 
 

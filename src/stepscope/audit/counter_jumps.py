@@ -49,7 +49,7 @@ def check(evidence: AuditEvidence) -> Check:
             return Check(CODE, "cannot tell", say("audit-counter-again", count=again), doubt=_AGAIN)
         return Check(CODE, "agrees", say("audit-counter-regular"))
     doubt = max((_REGULAR - regular) / _REGULAR, 0.7 if crowded or trainings else 0.0)
-    return Check(CODE, "disagrees", say("audit-counter-jumps", count=restarts), doubt=doubt)
+    return Check(CODE, "disagrees", say("audit-counter-jumps", count=len(run.segments) - 1), doubt=doubt)
 
 
 def _num_from_scratch(run: Run) -> int:

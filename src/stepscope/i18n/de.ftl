@@ -1447,6 +1447,7 @@ audit-counter-again = { $count ->
    *[other] Die Zählung beginnt { $count }-mal von vorn: Die Summe umfasst alle Starts, obwohl vielleicht nur der letzte gemeint ist.
 }
 audit-counter-jumps = { $count ->
+    [0] Die Iterationen zählen nicht gleichmäßig.
     [one] Die Iterationen zählen nicht gleichmäßig oder beginnen von vorn (einmal).
    *[other] Die Iterationen zählen nicht gleichmäßig oder beginnen von vorn ({ $count }-mal).
   }

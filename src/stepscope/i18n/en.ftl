@@ -1455,6 +1455,7 @@ audit-counter-again = { $count ->
    *[other] The count restarts from its beginning { $count } times: the total covers all launches, although only the last one may be meant.
 }
 audit-counter-jumps = { $count ->
+    [0] The iterations do not count evenly.
     [one] The iterations do not count evenly, or start over (once).
    *[other] The iterations do not count evenly, or start over ({ $count } times).
   }

@@ -1453,6 +1453,7 @@ audit-counter-again = { $count ->
    *[other] La numeración vuelve a empezar desde el principio { $count } veces: el total es el de todos los arranques, y puede que solo interese el último.
 }
 audit-counter-jumps = { $count ->
+    [0] La numeración de las iteraciones tiene saltos.
     [one] La numeración de las iteraciones tiene saltos o empieza de nuevo (una vez).
    *[other] La numeración de las iteraciones tiene saltos o empieza de nuevo ({ $count } veces).
   }

@@ -1448,6 +1448,7 @@ audit-counter-again = { $count ->
    *[other] Le compte repart du début { $count } fois : le total est celui de tous les lancements, alors que seul le dernier vous intéresse peut-être.
   }
 audit-counter-jumps = { $count ->
+    [0] Les numéros d’itération ne se suivent pas régulièrement.
     [one] Les numéros d’itération ne se suivent pas régulièrement, ou repartent du début (une fois).
    *[other] Les numéros d’itération ne se suivent pas régulièrement, ou repartent du début ({ $count } fois).
   }
