@@ -144,6 +144,14 @@ def test_a_counter_that_jumps():
     assert check_of("R08", RUN).verdict == "agrees"
 
 
+def test_trainings_of_an_unknown_log_that_end_alike_may_be_epochs():
+    rows = [f"it {i}/40 with loss {3 - i / 50:.3f} in {1.5 + i % 3 / 100:.2f}s" for i in range(1, 41)]
+    launch = ["loading the data anew"]
+    found = check_of("R08", [*launch, *rows, *launch, *rows, *launch, *rows, *launch, *rows[:20]])
+    assert (found.verdict, found.message.key) == ("cannot tell", "audit-counter-epochs")
+    assert check_of("R08", [*launch, *rows]).verdict == "agrees"
+
+
 def test_few_lines_are_explained():
     foreign = [f"{chr(97 + n % 26) * (n % 17 + 2)} says hello" for n in range(2000)]
     assert check_of("R09", [*RUN[:50], *foreign, *RUN[50:60]]).verdict == "disagrees"

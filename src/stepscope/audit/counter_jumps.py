@@ -2,7 +2,7 @@
 
 What it looks at
     The spacing of the step numbers, which is regular in nearly every log, and how often the count falls back without a
-    word of a restart.
+    word of a restart. In a log of no known format also whether several trainings count to the same end, as epochs do.
 
 Why it matters
     A number that jumps about is no counter of steps, or several things that count were taken for one: train and
@@ -30,6 +30,7 @@ _LEAST_ROWS = 4
 _REGULAR = 0.7
 _FEW_ROWS_EACH = 10
 _MANY = 3
+_EPOCHS = 0.3  # trainings that nothing tells from the epochs of one
 _AGAIN = 0.85  # whether earlier launches belong to the run's time cannot be told
 
 
@@ -47,6 +48,8 @@ def check(evidence: AuditEvidence) -> Check:
         again = _num_from_scratch(run)
         if again:
             return Check(CODE, "cannot tell", say("audit-counter-again", count=again), doubt=_AGAIN)
+        if _may_be_epochs(run):
+            return Check(CODE, "cannot tell", say("audit-counter-epochs", count=run.num_trainings), doubt=_EPOCHS)
         return Check(CODE, "agrees", say("audit-counter-regular"))
     doubt = max((_REGULAR - regular) / _REGULAR, 0.7 if crowded or trainings else 0.0)
     return Check(CODE, "disagrees", say("audit-counter-jumps", count=len(run.segments) - 1), doubt=doubt)
@@ -60,6 +63,15 @@ def _num_from_scratch(run: Run) -> int:
         int(run.steps.step[later.first_row]) for before, later in pairwise(run.segments) if _goes_on(before, later)
     ]
     return sum(step <= first + 2 * usual for step in begins)
+
+
+def _may_be_epochs(run: Run) -> bool:
+    """Whether a log of no known format has several trainings that all but the last count to the same end."""
+    if run.format.inferred is None or run.num_trainings < _MANY:
+        return False
+    last = {segment.training: int(run.steps.step[segment.first_row + segment.num_rows - 1]) for segment in run.segments}
+    *ends, unfinished = last.values()
+    return len(set(ends)) == 1 and unfinished <= ends[0]
 
 
 def _goes_on(before: Segment, later: Segment) -> bool:

@@ -1446,6 +1446,7 @@ audit-counter-again = { $count ->
     [one] Die Zählung beginnt einmal von vorn: Die Summe umfasst beide Starts, obwohl vielleicht nur der letzte gemeint ist.
    *[other] Die Zählung beginnt { $count }-mal von vorn: Die Summe umfasst alle Starts, obwohl vielleicht nur der letzte gemeint ist.
 }
+audit-counter-epochs = In { $count } Trainings wird bis zum selben Ende gezählt: Jedes davon kann eine Epoche eines einzigen sein.
 audit-counter-jumps = { $count ->
     [0] Die Iterationen zählen nicht gleichmäßig.
     [one] Die Iterationen zählen nicht gleichmäßig oder beginnen von vorn (einmal).

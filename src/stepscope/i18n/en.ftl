@@ -1454,6 +1454,7 @@ audit-counter-again = { $count ->
     [one] The count restarts from its beginning once: the total covers both launches, although only the last one may be meant.
    *[other] The count restarts from its beginning { $count } times: the total covers all launches, although only the last one may be meant.
 }
+audit-counter-epochs = The count runs to the same end in { $count } trainings: each may be an epoch of one.
 audit-counter-jumps = { $count ->
     [0] The iterations do not count evenly.
     [one] The iterations do not count evenly, or start over (once).

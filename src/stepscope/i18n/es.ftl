@@ -1452,6 +1452,7 @@ audit-counter-again = { $count ->
     [one] La numeración vuelve a empezar desde el principio una vez: el total es el de los dos arranques, y puede que solo interese el último.
    *[other] La numeración vuelve a empezar desde el principio { $count } veces: el total es el de todos los arranques, y puede que solo interese el último.
 }
+audit-counter-epochs = La cuenta llega al mismo final en { $count } entrenamientos: cada uno puede ser una época de uno solo.
 audit-counter-jumps = { $count ->
     [0] La numeración de las iteraciones tiene saltos.
     [one] La numeración de las iteraciones tiene saltos o empieza de nuevo (una vez).

@@ -1447,6 +1447,7 @@ audit-counter-again = { $count ->
     [one] Le compte repart du début une fois : le total est celui des deux lancements, alors que seul le dernier vous intéresse peut-être.
    *[other] Le compte repart du début { $count } fois : le total est celui de tous les lancements, alors que seul le dernier vous intéresse peut-être.
   }
+audit-counter-epochs = Dans { $count } entraînements, le compte va jusqu’à la même fin : chacun peut être une époque d’un seul.
 audit-counter-jumps = { $count ->
     [0] Les numéros d’itération ne se suivent pas régulièrement.
     [one] Les numéros d’itération ne se suivent pas régulièrement, ou repartent du début (une fois).
