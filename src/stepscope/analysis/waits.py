@@ -44,7 +44,7 @@ def data_message(run: Run, ledger: Ledger) -> Message | None:
     if total is not None and share >= _MINOR and sum(seconds for seconds, _ in slow) > _AT_ONCE * total.seconds:
         seconds, step = max(slow)
         return say("data-at-once", share=Share(share), count=len(slow), step=step, duration=Seconds(seconds))
-    if waits is None:
+    if waits is None or not ledger.step.typical_s:
         return None
     once = _first_wait(run, ledger, waits) if len(slow) <= 1 else None
     if once is not None:
