@@ -11,6 +11,7 @@ import pytest
 from rich.cells import cell_len
 
 from stepscope.i18n import languages
+from stepscope.reading import heads
 from stepscope.reading.folder_runs import runs_below
 from tests.conftest import DEMO
 from tests.fleet.logs import nanogpt_log
@@ -100,6 +101,21 @@ def test_a_folder_with_one_run_gives_its_report(cli, tmp_path):
     shutil.copy(DEMO / "train.log", tmp_path)
     (tmp_path / "config.py").write_text("max_iters = 20000\n")
     assert cli(tmp_path, "--now", "02:30")[1].splitlines()[0].startswith("Running: iteration 1,300")
+
+
+def test_the_beginnings_of_a_runs_ranks_are_read_once(cli, tmp_path, monkeypatch):
+    looked_at = []
+
+    def score(source, *rest):
+        looked_at.append(source.name)
+        return original(source, *rest)
+
+    original = heads._score
+    monkeypatch.setattr(heads, "_score", score)
+    for rank in range(3):
+        (tmp_path / f"rank{rank}.log").write_text(nanogpt_log(seed=rank, step_ms=80, steps=50))
+    assert cli(tmp_path)[0] == 0
+    assert len(looked_at) == 3
 
 
 def test_an_export_of_several_runs_names_one(cli, folder):

@@ -27,12 +27,16 @@ def build_report(args: argparse.Namespace, *, ask_gpu: bool = False) -> Report:
 
     With `ask_gpu`, the GPU of this machine is asked where neither a flag nor a table names one.
     """
-    from stepscope.reading.reader import read
+    from stepscope.reading.reader import read, read_sources
 
     flags = stated_settings(args)
     config, hardware = read_companions(args)
     progress = Progress(args.log)
-    run = read(*args.log, progress=progress)
+    heads = getattr(args, "heads", None)  # of a folder's only run
+    if heads is None:
+        run = read(*args.log, progress=progress)
+    else:
+        run = read_sources([head.source for head in heads], heads=heads, progress=progress)
     progress.clear()
     if ask_gpu:
         from stepscope.cli import _gpu

@@ -43,7 +43,9 @@ def several_runs(args: argparse.Namespace) -> FolderRuns | None:
     is_short = args.format == "terminal" and not args.full
     found = runs_below(args.log[0], most=_MOST_ROWS if is_short else _MOST_RUNS)
     if len(found.runs) == 1:
-        args.log = [source.name for source in found.runs[0].sources]
+        run = found.runs[0]
+        args.log = [source.name for source in run.sources]
+        args.heads = run.heads if len(run.sources) > 1 else None  # so that nobody reads them again
     return found if len(found.runs) > 1 else None
 
 
