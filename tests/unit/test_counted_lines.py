@@ -66,3 +66,9 @@ def test_the_steps_after_the_last_line_are_known_by_the_mean_rate():
     assert all_steps({"train_runtime_s": 1596.0, "train_steps_per_s": 0.476}, CountedLines(1), 25) is None
     assert all_steps({"train_runtime_s": 1596.0, "train_steps_per_s": 0.476}, CountedLines(30), 20) is None
     assert all_steps({"train_runtime_s": math.inf, "train_steps_per_s": 1.0}, CountedLines(30), 20) is None
+
+
+def test_an_epoch_that_is_two_numbers_in_one_is_none(tmp_path):
+    log = tmp_path / "train.log"
+    log.write_text("".join(f"{{'loss': 2.{i}, 'learning_rate': 2e-05, 'epoch': 0.{i}21.0{i}}}\n" for i in range(1, 6)))
+    assert len(read(str(log))) == 5

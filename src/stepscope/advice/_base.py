@@ -17,6 +17,7 @@ from stepscope.run.model import Run
 from stepscope.run.stops import find_evaluations
 from stepscope.source.hardware import Hardware
 
+_MOST_LOSS = 1e30  # beyond it, a run has diverged
 # With less than this share of the run left, advice is for the next run like it.
 _NEARLY_DONE = 0.02
 # How a change affects the trained model: nothing, other rounding, other random draws (as another seed would),
@@ -224,7 +225,7 @@ def paste(run: Run, *changes: tuple[str, Value]) -> str | None:
 
 def batch_loss_sd(run: Run) -> float | None:
     """Standard deviation of one batch's loss: the scatter of the printed ones around their trend; None if unknown."""
-    losses = run.steps.loss[np.isfinite(run.steps.loss)]
+    losses = run.steps.loss[np.abs(run.steps.loss) < _MOST_LOSS]  # not-a-number is no less
     losses = losses[len(losses) // 2 :]
     if len(losses) < 6:
         return None

@@ -55,7 +55,7 @@ def check(evidence: AuditEvidence) -> Check:
     """The share of the total that has no name."""
     ledger = evidence.ledger
     wall = ledger.wall_s
-    if not ledger.phases or not evidence.num_rows:
+    if not ledger.phases or not evidence.num_rows or not wall:
         return Check(CODE, "cannot tell", say("audit-total-none"))
     parts = [total.seconds for total in ledger.phases]
     is_inside = ledger.wall_low_s <= wall * 1.001 + 1e-6 and wall <= ledger.wall_high_s * 1.001 + 1e-6

@@ -34,6 +34,7 @@ _MANY_TICKS_S = 30.0
 _SAME = 0.02
 _LEAST_PASSED, _ROUNDED_S = 3, 1e-3
 _ENOUGH_RATES = 12
+_LEAST_RATE = 1e-9  # a second; what is slower is no rate
 _CALM, _SETTLED = 0.005, 0.4
 _COARSE = 0.15  # of a step: the last digit of its time
 
@@ -146,7 +147,7 @@ def _printed_rate(rates: list[TimeColumn], rows: StepLines) -> Choice | None:
 
 def _is_mean_rate(column: TimeColumn, rows: StepLines) -> bool:
     """Whether a rate is the mean since the start: it settles down, and the clock behind it never goes back."""
-    known = np.isfinite(column.values) & (column.values > 0)
+    known = np.isfinite(column.values) & (column.values > _LEAST_RATE)
     rates, steps = column.values[known], rows.steps[known]
     if len(rates) < _ENOUGH_RATES or rows.resets.any():
         return False

@@ -236,7 +236,10 @@ class StepLineReader:
 
         Each is a mean since the epoch began: where they drift, the steps themselves do so by more.
         """
-        mean = self._mean_by_left = round((minutes + part) * 60 * NS / batches)
+        found = (minutes + part) * 60 * NS / batches
+        if not 0 <= found < MAX_NS:
+            return
+        mean = self._mean_by_left = round(found)
         self._num_means, self._sum_of_means = self._num_means + 1, self._sum_of_means + mean
         drift = _DRIFTS_ON * abs(mean * self._num_means / self._sum_of_means - 1) if self._sum_of_means else 0.0
         self.figure_doubt = drift + ((1 - part) / (minutes + part) if doubt is None else doubt)

@@ -5,6 +5,7 @@ What was stated before a training began does not hold for it, so every number re
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, insort
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -12,6 +13,8 @@ from typing import NamedTuple
 from stepscope.lines.figures import whole
 from stepscope.lines.format import Format
 from stepscope.reading.shares import Shares
+
+_NUMBER = re.compile(r"\d{1,12}(?:\.\d{0,20})?(?:[eE][-+]?\d{1,2})?")
 
 _NOTHING = None, None, None
 _MAX_EPOCHS = 1_000_000
@@ -118,7 +121,7 @@ class Totals:
             self.shares.note(step, min(100.0, 100.0 * float(samples) / self._samples))
         if percent:
             self.shares.note(step, float(percent))
-        if epochs:
+        if epochs and _NUMBER.fullmatch(epochs):
             self.epochs_done[_FIRST_LINES:] = [float(epochs)]
 
     def state(self, max_steps: object, row: int) -> None:
