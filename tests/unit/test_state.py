@@ -373,6 +373,8 @@ def test_a_job_that_is_cancelled_may_still_print_a_row_or_two(after):
         ("fairseq_cli.train | done training in 86.2 seconds", "done"),
         ("Early stopping", "early_stop"),
         ("EarlyStopping counter: 2 out of 3", None),
+        ("[EARLY STOP] Validation did not improve for 10 epochs.", "early_stop"),
+        ("[EARLY STOP] no improvement 3/10", None),
         ("-------------train finish-------------", "done"),
         ("Finish training epoch 3", None),
         ("we train finish lines", None),

@@ -69,12 +69,13 @@ _EARLY_STOP = (
     r"|\b(?:[Ss]topp(?:ing|ed)[ _](?:training )?early(?![A-Za-z])|[Tt]raining stopped early)"
     r"|^Epoch \d+: [Ee]arly stopping"
     r"|\b[Ee]arly[ _-]?[Ss]top (?:at|after|in) (?:epoch|step|iter)|^\W*[Ee]arly[ _-]?[Ss]top(?:ping|ped)?\s*[.!]*$"
+    r"|^\W{0,4}EARLY[ _-]?STOP(?:PED|PING)?\b(?!.{0,80}\d ?(?:/|of) ?\d)"  # `[EARLY STOP] no improvement for 10 epochs`
     r"|^Stopped by overfitting detector\b|^Early stopping, best iteration is\b"  # CatBoost, LightGBM
     # MLPerf: the quality that was aimed at is reached, long before the steps that the program allows.
     r"|\brun_stop: \{.{0,200}\"status\": ?\"success\""
     r"|^EarlyStopping: (?:Stopping|Training stopped)|\b[Nn]o improvement\b.{0,60}\b[Ss]topping\b"
 )
-_STOP_WORDS = ("topp", "arly", "run_stop: ")  # stopping, early
+_STOP_WORDS = ("topp", "arly", "EARLY", "run_stop: ")  # stopping, early
 # Most lines have none of these; each pattern is compiled only where one of its words is there.
 _DONE_WORDS = (
     *(
