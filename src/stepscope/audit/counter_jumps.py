@@ -66,8 +66,10 @@ def _num_from_scratch(run: Run) -> int:
 
 
 def _may_be_epochs(run: Run) -> bool:
-    """Whether a log of no known format has several trainings that all but the last count to the same end."""
-    if run.format.inferred is None or run.num_trainings < _MANY:
+    """Whether a log of no known format has several trainings that all but the last count to the same end, and no word
+    of folds.
+    """
+    if run.format.inferred is None or run.folds is not None or run.num_trainings < _MANY:
         return False
     last = {segment.training: int(run.steps.step[segment.first_row + segment.num_rows - 1]) for segment in run.segments}
     *ends, unfinished = last.values()
