@@ -130,6 +130,22 @@ def test_a_finished_run_ends_the_watch():
     assert watch.run_to_end(lambda _: None) == "finished"
 
 
+@pytest.mark.parametrize("step_ms", range(5, 200, 13))
+def test_the_end_is_told_also_where_it_falls_between_a_view_and_the_question(step_ms):
+    """Looking takes time: what was not quiet for long enough in the view may be so right after it."""
+
+    class SlowClock(FakeClock):
+        def monotonic(self) -> float:
+            self.seconds += step_ms / 1000
+            return self.seconds
+
+    clock, views = SlowClock(), []
+    tail = FakeTail(clock, [(0, text_of(training(1000, every=10)))])
+    watch = Watch(tail, name="train.log", facts=FACTS, clock=clock)
+    assert watch.run_to_end(views.append) == "finished"
+    assert [alarm.code for view in views for alarm in view.fresh] == ["finished"]
+
+
 def test_a_traceback_ends_the_watch():
     lines = [*training(300, every=10), "Traceback (most recent call last):", '  File "train.py", line 3, in <module>']
     lines.append("RuntimeError: boom")

@@ -371,7 +371,9 @@ class Watch:
                 show(view)
             end = self.end
             if end is not None:
-                if view is None or view.pulse.doing == "closing":  # the process has ended since that view
+                # The process has ended since that view, or the log has only now been quiet for long enough.
+                is_early = view is not None and not self._is_over and view.quiet_s < _LAST_WORDS_S
+                if view is None or view.pulse.doing == "closing" or is_early:
                     show(self._view(self._clock.monotonic()))
                 return end
             if self._is_caught_up:
